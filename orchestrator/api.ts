@@ -1,0 +1,86 @@
+// What the command line, and later the dashboard, may ask of the orchestrator. odin.ts implements it.
+
+import type { ToolResponse } from '../shared/define-tool.ts';
+import type { Limits } from '../shared/events.ts';
+import type { Json } from '../shared/json.ts';
+import type { Mode } from '../shared/modes.ts';
+import type { Outcome } from '../shared/outcome.ts';
+import type { ModelProvider } from '../shared/ports.ts';
+import type { QueuedMessage, State } from '../shared/state.ts';
+import type { StreamEvent } from '../shared/stream-events.ts';
+
+/** The models of a run: `provider/name`, and how to reach them. Keys stay inside the provider objects. */
+export interface ModelPair {
+  readonly model: string;
+  readonly smallModel: string;
+  /** Opens the provider of a `provider/name`; loads its SDK on first use. */
+  provider(model: string): Promise<ModelProvider>;
+}
+
+export interface OpenOptions {
+  /** The folder Odin was started in. The project's root is the nearest folder above with ODIN.md or .git, else this. */
+  readonly cwd: string;
+  /** Where Odin keeps its own state: $ODIN_HOME, else ~/.odin. */
+  readonly home: string;
+  /** REDIS_URL when set. Absent: the private server. */
+  readonly redisUrl?: string;
+  /** Absent: this process submits and follows only, and runs no turns. */
+  readonly models?: ModelPair;
+  /** Lines for the user about what takes long or is degraded. */
+  notice?(line: string): void;
+}
+
+export interface SubmitOptions {
+  readonly mode: Mode;
+  readonly body: string;
+  readonly limits?: Partial<Limits>;
+  /** Client id of the message: submitting the same one twice is one message. Default: a new ULID. */
+  readonly mid?: string;
+}
+
+export interface SessionSummary {
+  readonly sid: string;
+  readonly title: string;
+  readonly root: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly messages: number;
+  readonly queued: number;
+  /** interrupted: a message was started and nobody runs it. */
+  readonly status: 'idle' | 'running' | 'queued' | 'interrupted';
+}
+
+export interface Odin {
+  readonly root: string;
+  /** True when this process owns the workspace and runs its turns; false when another one does. */
+  readonly owner: boolean;
+  /** A new session id; nothing is written until the first message. */
+  newSession(): string;
+  /** Queues a message (SPEC O6). Throws UserError when the session is unknown or its inbox is full (100). */
+  submit(
+    sid: string,
+    options: SubmitOptions,
+  ): Promise<{ readonly sid: string; readonly seq: number; readonly position: number }>;
+  /**
+   * Events of a session from `from` on (an event id, '0' = all, '$' = what comes from now on), the journal's and the live stream's, in
+   * order, without gaps or doubles in the journal's part. Ends when the signal aborts.
+   */
+  follow(sid: string, options: { readonly from?: string; readonly signal: AbortSignal }): AsyncIterable<StreamEvent>;
+  /** Asks for the running message's cancellation, durably. False when nothing runs. */
+  cancel(sid: string, by: string): Promise<boolean>;
+  sessions(): Promise<readonly SessionSummary[]>;
+  /** The newest session of this workspace, or null. */
+  lastSession(): Promise<string | null>;
+  /** Throws UserError when unknown. */
+  state(sid: string): Promise<State>;
+  /** All journal events as JSON lines' objects, blobs resolved: `odin sessions export`. */
+  export(sid: string): AsyncIterable<Json>;
+  queued(sid: string): Promise<readonly QueuedMessage[]>;
+  /** Only what waits can change: a message that runs or is done is refused with a UserError that says so. */
+  removeQueued(sid: string, seq: number): Promise<void>;
+  editQueued(sid: string, seq: number, change: { readonly body?: string; readonly mode?: Mode }): Promise<void>;
+  /** Runs one tool without a model, in a mode, with its gates. */
+  runTool(name: string, args: Json, mode: Mode, signal: AbortSignal): Promise<Outcome<ToolResponse>>;
+  /** Cancels what runs here (kept resumable: nothing is lost), leaves Redis, and stops the private server if it was the last. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,26 @@
+// Identifiers and hashes. Everything that is written to Redis or disk is named by one of these.
+
+import { createHash, randomBytes } from 'node:crypto';
+
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** A ULID (48 bits of milliseconds, 80 random bits, 26 Crockford characters): sorts by time. Session and message ids. */
+export function ulid(nowMs: number = Date.now()): string {
+  let time = '';
+  for (let rest = nowMs, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) time = CROCKFORD.charAt(rest % 32) + time;
+  let random = '';
+  for (const byte of randomBytes(16)) random += CROCKFORD.charAt(byte & 31);
+  return time + random;
+}
+
+export function sha256(data: string | Uint8Array): string {
+  return createHash('sha256').update(data).digest('hex');
+}
+
+/** An operation of a turn, assigned by the reducer so that a replay assigns the same (DURABILITY 4). k = 0 is the model call. */
+export type OpId = `${number}.${number}.${number}`;
+
+export const opId = (seq: number, turn: number, k: number): OpId => `${seq}.${turn}.${k}`;
+
+/** The idempotency key of an effect: the same in every replay, different for every effect. */
+export const idempotencyKey = (sid: string, op: OpId): string => sha256(`${sid}|${op}`);

@@ -1,0 +1,63 @@
+// What the inner folders may ask of the outer world. Composition roots supply these; tests supply small real ones.
+
+import type { JournalEvent, LiveEvent, PermissionDecision, Question } from './events.ts';
+import type { ModelAnswer, ModelRequest } from './messages.ts';
+import type { Outcome } from './outcome.ts';
+
+/**
+ * The journal of one session, held by its one owner. `append` numbers and sends the event at once, in call order, and
+ * resolves when it is durable. It rejects with Fenced when another owner has taken over: abort the turn, write nothing more.
+ */
+export interface JournalPort {
+  append(event: JournalEvent): Promise<void>;
+  /** Resolves when all that was appended so far is durable. Await it before any effect that leaves the process. */
+  flushed(): Promise<void>;
+}
+
+/** Thrown by a journal whose epoch is over. */
+export class Fenced extends Error {
+  override readonly name = 'Fenced';
+}
+
+/** What streams in while a model answers. Deltas never carry meaning that the answer lacks. */
+export type ModelDelta =
+  | { readonly type: 'text'; readonly delta: string }
+  | { readonly type: 'thinking'; readonly delta: string }
+  | { readonly type: 'args'; readonly callId: string; readonly name: string; readonly delta: string };
+
+export interface ModelCallOptions {
+  readonly signal: AbortSignal;
+  onDelta?(delta: ModelDelta): void;
+}
+
+/**
+ * One provider (SPEC E1, G7). `stream` never throws and never retries: failures come back with a code from this list,
+ * as `transient` when a later try may succeed: rate_limit, overloaded, network, stalled_stream, cut_stream, server_error;
+ * as `failed` when not: auth, quota, bad_request, context_too_long, unknown_model, refusal; as `cancelled` on abort.
+ */
+export interface ModelProvider {
+  readonly name: string;
+  stream(request: ModelRequest, options: ModelCallOptions): Promise<Outcome<ModelAnswer>>;
+  listModels(signal: AbortSignal): Promise<Outcome<readonly string[]>>;
+}
+
+/** The lesser model (SPEC O3), for edit validation, summaries, titles. One prompt, one text. */
+export interface SmallModelPort {
+  complete(prompt: { readonly system: string; readonly user: string }, signal: AbortSignal): Promise<Outcome<string>>;
+}
+
+export interface PermissionAnswer {
+  readonly decision: PermissionDecision;
+  readonly by: string;
+  readonly word?: string;
+}
+
+/** Puts a question to the user, one at a time (SPEC O24). With nobody to ask, the answer is deny, by `nobody`. */
+export interface PermissionPort {
+  ask(question: Question, signal: AbortSignal): Promise<PermissionAnswer>;
+}
+
+/** Publishes what is only for eyes; never blocks, may drop. */
+export interface LivePort {
+  publish(event: LiveEvent): void;
+}

@@ -1,0 +1,91 @@
+// The canonical State of SPEC O4–O7 as plain data. orchestrator/state.ts folds it from the journal; nobody else changes it.
+
+import type { EndReason } from './events.ts';
+import type { OpId } from './ids.ts';
+import type { Usage } from './messages.ts';
+import type { AgentMode, Mode } from './modes.ts';
+
+export type TodoStatus = 'pending' | 'in_progress' | 'completed';
+
+export interface Todo {
+  readonly id: string;
+  readonly content: string;
+  readonly status: TodoStatus;
+}
+
+/** One tool call of a message (SPEC O5). */
+export interface ToolHistory {
+  readonly op: OpId;
+  readonly toolName: string;
+  readonly affectedFiles: readonly string[];
+  readonly description: string;
+}
+
+/** One user message and what became of it (SPEC O5). All of them together are the audit trail. */
+export interface Message {
+  readonly seq: number;
+  readonly mid: string;
+  readonly mode: Mode;
+  readonly body: string;
+  readonly answerSummary: string;
+  readonly todos: readonly Todo[];
+  readonly toolHistory: readonly ToolHistory[];
+  /** Live lines that tell the user what is going on; emptied when the message is done. */
+  readonly updates: readonly string[];
+  readonly status: 'running' | EndReason;
+  readonly steps: number;
+  readonly usage: Usage;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+}
+
+export interface QueuedMessage {
+  readonly seq: number;
+  readonly mid: string;
+  readonly mode: Mode;
+  readonly body: string;
+  readonly timestamp: number;
+}
+
+export interface SubAgent {
+  readonly id: string;
+  readonly title: string;
+  readonly mode: Mode;
+  readonly status: 'spawning' | 'running' | 'reporting';
+  readonly todos: readonly Todo[];
+}
+
+export interface ContextItem {
+  readonly content: string;
+  readonly filePath?: string;
+  readonly sourceCommand?: string;
+}
+
+/** What the planner and other processes may know of a cached file (SPEC O8); the contents stay with the orchestrator. */
+export interface CachedFileInfo {
+  readonly filePath: string;
+  readonly size: number;
+  readonly totalLines: number;
+  readonly mtimeMs: number;
+  readonly cachedAt: number;
+  readonly isModified: boolean;
+  /** True when only ranges are cached; `ranges` names them as "start-end". */
+  readonly truncated: boolean;
+  readonly ranges: readonly string[];
+}
+
+export interface State {
+  readonly sid: string;
+  readonly root: string;
+  readonly agentMode: AgentMode;
+  readonly messages: readonly Message[];
+  readonly messageQueue: readonly QueuedMessage[];
+  readonly isExecuting: boolean;
+  readonly subAgents: readonly SubAgent[];
+  readonly context: readonly ContextItem[];
+  readonly customInstructions: string;
+  readonly todos: readonly Todo[];
+  readonly usage: Usage;
+  /** The last event folded, `<epoch>-<n>`; readers continue from here. */
+  readonly upTo: string;
+}

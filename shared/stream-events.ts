@@ -1,0 +1,97 @@
+// The public stream (SPEC G4): what `odin run --json` prints, one event a line, and what terminal, dashboard and attached
+// clients follow. Names and fields are stable; docs/events.md is their reference. New fields and new types may be added,
+// so readers ignore what they do not know. stream-view.ts makes these from the journal and the live stream.
+
+import type { EndReason, SettledKind } from './events.ts';
+import type { Json } from './json.ts';
+import type { Usage } from './messages.ts';
+import type { Mode } from './modes.ts';
+import type { Todo } from './state.ts';
+
+interface Base {
+  /** Session. */
+  readonly session: string;
+  /** Place in the journal, `<epoch>-<n>`; null for events of the live stream, which are never replayed. */
+  readonly id: string | null;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Number of the message in its session, from 1; 0 before the first. */
+  readonly seq: number;
+}
+
+export type StreamEvent =
+  | (Base & { readonly type: 'SessionOpened'; readonly root: string })
+  | (Base & { readonly type: 'MessageQueued'; readonly mode: Mode; readonly body: string; readonly position: number })
+  | (Base & { readonly type: 'MessageStarted'; readonly mode: Mode; readonly body: string; readonly model: string })
+  | (Base & { readonly type: 'StepStarted'; readonly step: number; readonly attempt: number })
+  | (Base & { readonly type: 'StreamText'; readonly delta: string })
+  | (Base & { readonly type: 'StreamThinking'; readonly delta: string })
+  /** The model's whole text of one step; with tool calls following it is what it says before it acts. */
+  | (Base & { readonly type: 'StepText'; readonly step: number; readonly text: string })
+  | (Base & {
+      readonly type: 'ToolCallStart';
+      readonly op: string;
+      readonly callId: string;
+      readonly tool: string;
+      readonly args: Json;
+    })
+  | (Base & { readonly type: 'ToolProgress'; readonly op: string; readonly text: string })
+  | (Base & {
+      readonly type: 'ToolCallEnd';
+      readonly op: string;
+      readonly callId: string;
+      readonly tool: string;
+      readonly status: SettledKind;
+      readonly durationMs: number;
+    })
+  | (Base & {
+      readonly type: 'ToolResult';
+      readonly op: string;
+      readonly callId: string;
+      readonly tool: string;
+      readonly status: SettledKind;
+      readonly description: string;
+      readonly text: string;
+      readonly affectedFiles: readonly string[];
+    })
+  | (Base & { readonly type: 'TodosChanged'; readonly todos: readonly Todo[] })
+  | (Base & { readonly type: 'Usage'; readonly step: number; readonly usage: Usage })
+  | (Base & {
+      readonly type: 'RetryScheduled';
+      readonly code: string;
+      readonly message: string;
+      readonly dueAt: number;
+    })
+  | (Base & {
+      readonly type: 'PermissionAsked';
+      readonly questionId: string;
+      readonly title: string;
+      readonly reasons: readonly string[];
+      readonly detail: string;
+    })
+  | (Base & {
+      readonly type: 'PermissionAnswered';
+      readonly questionId: string;
+      readonly decision: string;
+      readonly by: string;
+    })
+  | (Base & { readonly type: 'CancelRequested'; readonly by: string })
+  | (Base & { readonly type: 'AgentError'; readonly code: string; readonly message: string; readonly step: number })
+  /** The message as it enters the audit trail. */
+  | (Base & {
+      readonly type: 'PersistMessage';
+      readonly mode: Mode;
+      readonly status: EndReason;
+      readonly answer: string;
+      readonly steps: number;
+    })
+  /** The last event of a message. */
+  | (Base & {
+      readonly type: 'AgentDone';
+      readonly status: EndReason;
+      readonly answer: string;
+      readonly steps: number;
+      readonly usage: Usage;
+    });
+
+export type StreamEventType = StreamEvent['type'];
