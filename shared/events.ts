@@ -6,7 +6,7 @@ import type { OpId } from './ids.ts';
 import type { Json } from './json.ts';
 import type { AssistantPart, StopReason, Usage } from './messages.ts';
 import type { Mode } from './modes.ts';
-import type { Failure, FailureKind } from './outcome.ts';
+import { Bug, type Failure, type FailureKind } from './outcome.ts';
 import type { Todo } from './state.ts';
 
 /** The version of this union. A change of an event's shape raises it and brings an upcast (DURABILITY 13, golden logs). */
@@ -22,6 +22,12 @@ export interface BlobRef {
 export type Payload<T extends Json | readonly AssistantPart[] = string> =
   | { readonly inline: T }
   | { readonly blob: BlobRef };
+
+/** The content of a payload whose blob has been read; folds and views get only such. */
+export function inlineOf<T>(payload: { readonly inline: T } | { readonly blob: BlobRef }): T {
+  if ('inline' in payload) return payload.inline;
+  throw new Bug('A payload was used before its blob was read.');
+}
 
 export interface ToolCallSummary {
   readonly op: OpId;

@@ -1,0 +1,108 @@
+// Runs a machine as an actor without giving it a life of its own (SPEC C1, ARCHITECTURE 5): a mailbox, the pure transition,
+// and the hand-over of its effect requests. It does no I/O: performing effects and journaling are the ports' work.
+//
+// Invariants: events are taken one at a time, in the order sent; effects are requested in the order of the actions;
+// an effect's result comes back as an event through `send`, never by a return value.
+
+import { type AnyStateMachine, initialTransition, transition } from 'xstate';
+
+export interface ActorPorts<Effect> {
+  /** Starts an effect. Must not throw and must not call `send` before it returns. */
+  perform(effect: Effect): void;
+  /** An event that the current state has no use for. For the log; harms nothing. */
+  unexpected?(state: string, eventType: string): void;
+}
+
+export interface Actor<Event> {
+  send(event: Event): void;
+  /** Name of the current state. */
+  state(): string;
+  isDone(): boolean;
+}
+
+interface Snapshot {
+  readonly value: unknown;
+  readonly status: string;
+}
+
+interface EffectAction {
+  readonly type: string;
+  readonly params?: unknown;
+}
+
+/** Starts an actor at its machine's initial state and performs that state's entry effects. */
+export function startActor<Event extends { readonly type: string }, Effect extends { readonly type: string }>(
+  machine: AnyStateMachine,
+  input: unknown,
+  ports: ActorPorts<Effect>,
+): Actor<Event> {
+  const [initial, actions] = initialTransition(machine, input);
+  return runActor(machine, initial, actions, ports);
+}
+
+/**
+ * Continues an actor from its journaled events: folds them without performing anything, then performs the effects that
+ * no event has answered. `answers` says whether an event is the end of an effect's wait.
+ */
+export function resumeActor<Event extends { readonly type: string }, Effect extends { readonly type: string }>(
+  machine: AnyStateMachine,
+  input: unknown,
+  past: readonly Event[],
+  answers: (effect: Effect, event: Event) => boolean,
+  ports: ActorPorts<Effect>,
+): Actor<Event> {
+  let [snapshot, actions] = initialTransition(machine, input);
+  let open = effectsOf<Effect>(actions);
+  for (const event of past) {
+    [snapshot, actions] = transition(machine, snapshot, event);
+    open = [...open.filter((effect) => !answers(effect, event)), ...effectsOf<Effect>(actions)];
+  }
+  return runActor(machine, snapshot, open, ports);
+}
+
+function runActor<Event extends { readonly type: string }, Effect extends { readonly type: string }>(
+  machine: AnyStateMachine,
+  start: Snapshot,
+  firstActions: readonly EffectAction[],
+  ports: ActorPorts<Effect>,
+): Actor<Event> {
+  let snapshot = start;
+  const mailbox: Event[] = [];
+  let busy = true;
+  const perform = (actions: readonly EffectAction[], eventType: string) => {
+    for (const effect of effectsOf<Effect>(actions)) {
+      if (effect.type === 'noteUnexpected') ports.unexpected?.(nameOf(snapshot), eventType);
+      else ports.perform(effect);
+    }
+  };
+  const drain = () => {
+    for (let event = mailbox.shift(); event !== undefined; event = mailbox.shift()) {
+      const [next, actions] = transition(machine, snapshot as never, event);
+      snapshot = next;
+      perform(actions, event.type);
+    }
+    busy = false;
+  };
+  perform(firstActions, 'start');
+  drain();
+  return {
+    send(event) {
+      mailbox.push(event);
+      if (busy) return;
+      busy = true;
+      drain();
+    },
+    state: () => nameOf(snapshot),
+    isDone: () => snapshot.status === 'done',
+  };
+}
+
+const nameOf = (snapshot: Snapshot): string =>
+  typeof snapshot.value === 'string' ? snapshot.value : JSON.stringify(snapshot.value);
+
+/** The machine's named actions as effects; XState's own (assignments) have been applied already. */
+function effectsOf<Effect extends { readonly type: string }>(actions: readonly EffectAction[]): Effect[] {
+  return actions
+    .filter((action) => !action.type.startsWith('xstate.'))
+    .map((action) => ({ type: action.type, ...(action.params as object | undefined) }) as unknown as Effect);
+}

@@ -1,0 +1,106 @@
+// State is the fold of the journal (SPEC O4, O5). This file owns that fold; the waiting messages, which are in the inbox and
+// not yet in the journal, are added by whoever reads both. Events come here with their payloads inline.
+
+import { type EventOf, inlineOf, type JournalEvent, type Journaled } from '../shared/events.ts';
+import { addUsage, NO_USAGE } from '../shared/messages.ts';
+import { agentModeOf } from '../shared/modes.ts';
+import type { Message, State } from '../shared/state.ts';
+
+/** A session before its first event. */
+export const emptyState = (sid: string): State => ({
+  sid,
+  root: '',
+  agentMode: 'ask_mode',
+  messages: [],
+  messageQueue: [],
+  isExecuting: false,
+  subAgents: [],
+  context: [],
+  customInstructions: '',
+  todos: [],
+  usage: NO_USAGE,
+  upTo: '0-0',
+});
+
+/** The state after one more event. Pure; payloads must be inline. */
+export function foldState(state: State, { id, event }: Journaled): State {
+  return { ...applyEvent(state, event), upTo: id };
+}
+
+function applyEvent(state: State, event: JournalEvent): State {
+  switch (event.type) {
+    case 'session.opened':
+      return { ...state, root: event.root, customInstructions: event.instructions };
+    case 'msg.start':
+      return startMessage(state, event);
+    case 'llm.res':
+      return {
+        ...inMessage(state, (message) => ({
+          steps: message.steps + 1,
+          usage: addUsage(message.usage, event.usage),
+        })),
+        usage: addUsage(state.usage, event.usage),
+      };
+    case 'update':
+      return inMessage(state, (message) => ({ updates: [...message.updates, event.text] }));
+    case 'tool.done':
+      return toolDone(state, event);
+    case 'msg.done':
+      return {
+        ...inMessage(state, () => ({
+          status: event.status,
+          answerSummary: inlineOf(event.answer),
+          updates: [],
+          endedAt: event.at,
+        })),
+        isExecuting: false,
+      };
+    default:
+      return state;
+  }
+}
+
+function startMessage(state: State, event: EventOf<'msg.start'>): State {
+  const message: Message = {
+    seq: event.seq,
+    mid: event.mid,
+    mode: event.mode,
+    body: inlineOf(event.body),
+    answerSummary: '',
+    todos: [],
+    toolHistory: [],
+    updates: [],
+    status: 'running',
+    steps: 0,
+    usage: NO_USAGE,
+    startedAt: event.at,
+    endedAt: null,
+  };
+  return {
+    ...state,
+    agentMode: agentModeOf(event.mode),
+    isExecuting: true,
+    messages: [...state.messages, message],
+  };
+}
+
+function toolDone(state: State, event: EventOf<'tool.done'>): State {
+  const entry = {
+    op: event.op,
+    toolName: event.name,
+    affectedFiles: event.affectedFiles,
+    description: event.description,
+  };
+  const todos = event.todos;
+  const next = inMessage(state, (message) => ({
+    toolHistory: [...message.toolHistory, entry],
+    ...(todos ? { todos } : {}),
+  }));
+  return todos ? { ...next, todos } : next;
+}
+
+/** Changes the newest message, the only one that can be running. */
+function inMessage(state: State, change: (message: Message) => Partial<Message>): State {
+  const last = state.messages.at(-1);
+  return last ? { ...state, messages: [...state.messages.slice(0, -1), { ...last, ...change(last) }] } : state;
+}

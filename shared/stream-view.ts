@@ -1,0 +1,159 @@
+// Turns the journal and the live stream of one session into the public stream (stream-events.ts). Stateful only in what a
+// reader must know to name things: the running message and the arguments of its calls. Payloads come inline.
+
+import { type EventOf, inlineOf, type JournalEvent, type LiveEvent } from './events.ts';
+import type { Json } from './json.ts';
+import { type ToolCallPart, textOf, toolCallsOf } from './messages.ts';
+import type { Mode } from './modes.ts';
+import type { Failure } from './outcome.ts';
+import type { StreamEvent } from './stream-events.ts';
+
+export interface StreamView {
+  journaled(id: string, event: JournalEvent): readonly StreamEvent[];
+  live(event: LiveEvent, at: number): readonly StreamEvent[];
+}
+
+/** A StreamEvent before it is told where it stands. */
+type Bare<T> = T extends StreamEvent ? Omit<T, 'session' | 'id' | 'at' | 'seq'> : never;
+
+export function createStreamView(session: string): StreamView {
+  let seq = 0;
+  let mode: Mode = 'ask';
+  let calls = new Map<string, ToolCallPart>();
+  let failure: Failure | null = null;
+
+  const steer = (event: JournalEvent) => {
+    if (event.type === 'llm.fail') failure = event.failure;
+    if (event.type === 'msg.start') {
+      seq = event.seq;
+      mode = event.mode;
+    }
+    if (event.type === 'llm.res' && 'inline' in event.parts) {
+      const parts = toolCallsOf(event.parts.inline);
+      calls = new Map(event.calls.flatMap((call, index) => (parts[index] ? [[call.op, parts[index]]] : [])));
+    }
+  };
+
+  return {
+    journaled(id, event) {
+      steer(event);
+      const at = 'at' in event ? event.at : 0;
+      return view(event, { mode, calls, failure }).map((bare) => ({ ...bare, session, id, at, seq }) as StreamEvent);
+    },
+    live: (event, at) => liveView(event).map((bare) => ({ ...bare, session, id: null, at, seq }) as StreamEvent),
+  };
+}
+
+interface Seen {
+  readonly mode: Mode;
+  readonly calls: ReadonlyMap<string, ToolCallPart>;
+  readonly failure: Failure | null;
+}
+
+function view(event: JournalEvent, { mode, calls, failure }: Seen): Bare<StreamEvent>[] {
+  switch (event.type) {
+    case 'session.opened':
+      return [{ type: 'SessionOpened', root: event.root }];
+    case 'msg.start':
+      return [{ type: 'MessageStarted', mode: event.mode, body: inlineOf(event.body), model: event.model }];
+    case 'llm.req':
+      return [{ type: 'StepStarted', step: stepOf(event.op), attempt: event.attempt }];
+    case 'llm.res':
+      return answerView(event);
+    case 'timer.set':
+      return [{ type: 'RetryScheduled', code: event.why, message: failure?.message ?? '', dueAt: event.dueAt }];
+    case 'tool.start':
+      return [
+        {
+          type: 'ToolCallStart',
+          op: event.op,
+          callId: event.callId,
+          tool: event.name,
+          args: argsOf(calls.get(event.op)),
+        },
+      ];
+    case 'tool.done':
+      return toolView(event);
+    case 'perm.ask':
+      return [{ type: 'PermissionAsked', questionId: event.question.id, ...pick(event.question) }];
+    case 'perm.answer':
+      return [{ type: 'PermissionAnswered', questionId: event.questionId, decision: event.decision, by: event.by }];
+    case 'cancel':
+      return [{ type: 'CancelRequested', by: event.by }];
+    case 'update':
+      return [{ type: 'ToolProgress', op: '', text: event.text }];
+    case 'msg.done':
+      return doneView(event, mode);
+    // A failed try is told by the retry that follows or by the message's end.
+    case 'llm.fail':
+    case 'claim':
+    case 'tool.intent':
+    case 'timer.fired':
+    case 'files.moved':
+      return [];
+  }
+}
+
+function answerView(event: EventOf<'llm.res'>): Bare<StreamEvent>[] {
+  const step = stepOf(event.op);
+  const text = textOf(inlineOf(event.parts));
+  const usage: Bare<StreamEvent> = { type: 'Usage', step, usage: event.usage };
+  return text === '' ? [usage] : [{ type: 'StepText', step, text }, usage];
+}
+
+function toolView(event: EventOf<'tool.done'>): Bare<StreamEvent>[] {
+  const call = { op: event.op, callId: event.callId, tool: event.name, status: event.kind };
+  const events: Bare<StreamEvent>[] = [
+    { type: 'ToolCallEnd', ...call, durationMs: event.durationMs },
+    {
+      type: 'ToolResult',
+      ...call,
+      description: event.description,
+      text: inlineOf(event.text),
+      affectedFiles: event.affectedFiles,
+    },
+  ];
+  if (event.todos) events.push({ type: 'TodosChanged', todos: event.todos });
+  return events;
+}
+
+function doneView(event: EventOf<'msg.done'>, mode: Mode): Bare<StreamEvent>[] {
+  const end = { status: event.status, answer: inlineOf(event.answer), steps: event.steps };
+  const done: Bare<StreamEvent>[] = [
+    { type: 'PersistMessage', mode, ...end },
+    { type: 'AgentDone', ...end, usage: event.usage },
+  ];
+  return event.failure
+    ? [{ type: 'AgentError', code: event.failure.code, message: event.failure.message, step: event.steps }, ...done]
+    : done;
+}
+
+function liveView(event: LiveEvent): Bare<StreamEvent>[] {
+  switch (event.type) {
+    case 'text':
+      return [{ type: 'StreamText', delta: event.delta }];
+    case 'thinking':
+      return [{ type: 'StreamThinking', delta: event.delta }];
+    case 'progress':
+      return [{ type: 'ToolProgress', op: event.op, text: event.text }];
+    case 'args':
+      return [];
+  }
+}
+
+const stepOf = (op: string): number => Number(op.split('.')[1]);
+
+const pick = ({ title, reasons, detail }: { title: string; reasons: readonly string[]; detail: string }) => ({
+  title,
+  reasons,
+  detail,
+});
+
+function argsOf(call: ToolCallPart | undefined): Json {
+  if (!call) return null;
+  try {
+    return JSON.parse(call.rawArgs === '' ? '{}' : call.rawArgs) as Json;
+  } catch {
+    return call.rawArgs;
+  }
+}
