@@ -1,0 +1,82 @@
+// What odinconfig.json and the user's config.json may hold. docs/odinconfig.schema.json is made from here (scripts/config-schema.ts).
+// Closed everywhere: an unknown key is an error. Endpoints and keys are the user's alone: a repository must not choose them.
+
+import * as z from 'zod';
+import { MODES } from '../shared/modes.ts';
+
+const modelName = z
+  .string()
+  .regex(/^[^/\s]+\/\S+$/, 'must be provider/name, for example anthropic/claude-sonnet-4-5')
+  .describe('A model as provider/name.');
+
+const count = (text: string) => z.int().min(1).describe(text);
+const commands = (text: string) => z.array(z.string().trim().min(1)).describe(text);
+
+const fileCache = z
+  .strictObject({
+    maxBytes: count('Contents kept in all, in bytes. Default 104857600.').optional(),
+    maxFileBytes: count('The largest file that is kept, in bytes. Default 10485760.').optional(),
+    maxEntries: count('Files kept at most. Default 500.').optional(),
+    ttlMs: count('How long an entry is kept, in milliseconds. Default: no limit.').optional(),
+    evictionPolicy: z
+      .enum(['lru', 'lfu', 'hybrid'])
+      .describe('What goes first when it is full. Default hybrid.')
+      .optional(),
+    enableAutoRefresh: z.boolean().describe('Read a file again when it changed on disk. Default true.').optional(),
+  })
+  .describe('The file cache.');
+
+const edit = z
+  .strictObject({
+    validation: z
+      .enum(['auto', 'always', 'never'])
+      .describe('When the lesser model checks an edit: in doubt (auto, the default), always, never.')
+      .optional(),
+  })
+  .describe('How edits are checked.');
+
+const shared = {
+  model: modelName.optional().describe('The model that plans and answers, as provider/name.'),
+  smallModel: modelName.optional().describe('The lesser model for summaries, titles and checks, as provider/name.'),
+  defaultMode: z.enum(MODES).describe('The mode of a message that names none. Default ask.').optional(),
+  maxSteps: count('Steps of one message before it is stopped. Default 25.').max(1000).optional(),
+  AllowedCommands: commands('Commands that run without a question, as beginnings of command lines.').optional(),
+  ForbiddenCommands: commands('Commands that never run, as beginnings of command lines.').optional(),
+  fileCache: fileCache.optional(),
+  edit: edit.optional(),
+  $schema: z.string().describe('Where an editor finds the schema of this file.').optional(),
+};
+
+const provider = z.strictObject({
+  api: z
+    .enum(['anthropic', 'openai-responses', 'openai-chat'])
+    .describe('Which of the three ways of asking this server understands.'),
+  baseUrl: z.url({ protocol: /^https?$/ }).describe('Where the server is.'),
+  apiKeyEnv: z
+    .string()
+    .regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable, not the key itself')
+    .describe('The environment variable that holds the key. Absent: no key is sent.')
+    .optional(),
+});
+
+export const projectConfigSchema = z.strictObject(shared).describe("Odin's settings for one project.");
+
+export const userConfigSchema = z
+  .strictObject({
+    ...shared,
+    providers: z
+      .record(z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be lower-case letters, digits and -'), provider)
+      .describe('Model servers by name; a model of one is named name/model.')
+      .optional(),
+  })
+  .describe("A user's settings for all projects.");
+
+export type ProjectConfig = z.infer<typeof projectConfigSchema>;
+export type UserConfig = z.infer<typeof userConfigSchema>;
+export type ProviderConfig = z.infer<typeof provider>;
+
+/** The JSON schema of odinconfig.json, as published. */
+export const configJsonSchema = (): object => ({
+  ...z.toJSONSchema(projectConfigSchema, { io: 'input' }),
+  title: 'odinconfig.json',
+});
