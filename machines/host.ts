@@ -7,7 +7,7 @@
 import { type AnyStateMachine, initialTransition, transition } from 'xstate';
 
 export interface ActorPorts<Effect> {
-  /** Starts an effect. Must not throw and must not call `send` before it returns. */
+  /** Starts an effect. Must not throw. */
   perform(effect: Effect): void;
   /** An event that the current state has no use for. For the log; harms nothing. */
   unexpected?(state: string, eventType: string): void;
@@ -41,21 +41,21 @@ export function startActor<Event extends { readonly type: string }, Effect exten
 }
 
 /**
- * Continues an actor from its journaled events: folds them without performing anything, then performs the effects that
- * no event has answered. `answers` says whether an event is the end of an effect's wait.
+ * Continues an actor from its journaled events: folds them without performing anything, then performs what the last
+ * transition that asked for anything asked for. A machine asks on entering a state and then waits there, so that is
+ * exactly what no journaled event has answered; a port that finds part of it done already does the rest.
  */
 export function resumeActor<Event extends { readonly type: string }, Effect extends { readonly type: string }>(
   machine: AnyStateMachine,
   input: unknown,
   past: readonly Event[],
-  answers: (effect: Effect, event: Event) => boolean,
   ports: ActorPorts<Effect>,
 ): Actor<Event> {
   let [snapshot, actions] = initialTransition(machine, input);
-  let open = effectsOf<Effect>(actions);
+  let open = actions;
   for (const event of past) {
     [snapshot, actions] = transition(machine, snapshot, event);
-    open = [...open.filter((effect) => !answers(effect, event)), ...effectsOf<Effect>(actions)];
+    if (effectsOf(actions).length > 0) open = actions;
   }
   return runActor(machine, snapshot, open, ports);
 }

@@ -6,10 +6,10 @@ import type { Outcome } from './outcome.ts';
 
 /**
  * The journal of one session, held by its one owner. `append` numbers and sends the event at once, in call order, and
- * resolves when it is durable. It rejects with Fenced when another owner has taken over: abort the turn, write nothing more.
+ * resolves with its id when it is durable. It rejects with Fenced when another owner has taken over: abort the turn, write nothing more.
  */
 export interface JournalPort {
-  append(event: JournalEvent): Promise<void>;
+  append(event: JournalEvent): Promise<string>;
   /** Resolves when all that was appended so far is durable. Await it before any effect that leaves the process. */
   flushed(): Promise<void>;
 }

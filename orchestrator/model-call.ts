@@ -1,0 +1,90 @@
+// Performs the effect `callModel`: builds the prompt, journals the request, streams the answer, journals what came of it.
+
+import { buildRequest } from '../llm/context/build-request.ts';
+import { renderFacts } from '../llm/context/facts.ts';
+import type { AgentEffect } from '../machines/agent/events.ts';
+import { REPEATS_TOLD } from '../machines/agent/machine.ts';
+import type { EventOf } from '../shared/events.ts';
+import { type OpId, opId, sha256 } from '../shared/ids.ts';
+import { type ModelAnswer, type ToolSpec, toolCallsOf } from '../shared/messages.ts';
+import type { ModelDelta } from '../shared/ports.ts';
+import { scrubJson } from '../shared/scrub.ts';
+import { promptHash } from './session-memory.ts';
+import type { TurnDeps } from './turn.ts';
+
+type CallModel = Extract<AgentEffect, { type: 'callModel' }>;
+
+/** Resolves when llm.res or llm.fail is recorded; rejects when the journal is no longer ours. */
+export async function callModel(
+  deps: TurnDeps,
+  start: EventOf<'msg.start'>,
+  specs: readonly ToolSpec[],
+  { op, attempt, repeats }: CallModel,
+  signal: AbortSignal,
+): Promise<void> {
+  const facts = attempt === 1 ? newFacts(deps, repeats) : null;
+  const base = {
+    sid: deps.sid,
+    mode: start.mode,
+    root: deps.root,
+    instructions: deps.memory.state.customInstructions,
+    model: start.model.slice(start.model.indexOf('/') + 1),
+    tools: specs,
+    maxOutputTokens: deps.maxOutputTokens(start.model),
+  };
+  deps.recorder.record({
+    type: 'llm.req',
+    op,
+    model: start.model,
+    reqHash: promptHash(deps.memory, `${start.model}|${start.mode}`, facts),
+    attempt,
+    ...(facts === null ? {} : { facts }),
+    at: deps.now(),
+  });
+  // Built after the fold of llm.req, which has put the facts into the newest message.
+  const request = buildRequest({ ...base, history: deps.memory.history });
+  const [provider] = await Promise.all([deps.provider(start.model), deps.recorder.flushed()]);
+  const outcome = await provider.stream(request, { signal, onDelta: (delta) => showDelta(deps, op, delta) });
+  if (outcome.ok) recordAnswer(deps, start.seq, op, outcome.value);
+  else deps.recorder.record({ type: 'llm.fail', op, failure: scrubJson(outcome.failure, deps.scrub), at: deps.now() });
+}
+
+function newFacts(deps: TurnDeps, repeats: number): string | null {
+  const { text, told } = renderFacts(
+    deps.memory.told,
+    {
+      date: new Date(deps.now()).toISOString().slice(0, 10),
+      cached: deps.cachedFiles(),
+      todos: deps.memory.state.todos,
+      repeats,
+      root: deps.root,
+    },
+    REPEATS_TOLD,
+  );
+  deps.memory.told = told;
+  return text;
+}
+
+function showDelta(deps: TurnDeps, op: OpId, delta: ModelDelta): void {
+  if (delta.type === 'args') deps.live.publish({ ...delta, op });
+  else deps.live.publish({ type: delta.type, op, delta: delta.delta });
+}
+
+function recordAnswer(deps: TurnDeps, seq: number, op: OpId, answer: ModelAnswer): void {
+  const turn = Number(op.split('.')[1]);
+  deps.recorder.record({
+    type: 'llm.res',
+    op,
+    parts: { inline: answer.parts },
+    calls: toolCallsOf(answer.parts).map((call, index) => ({
+      op: opId(seq, turn, index + 1),
+      callId: call.callId,
+      name: call.name,
+      argsHash: sha256(call.rawArgs),
+    })),
+    stop: answer.stop,
+    usage: answer.usage,
+    model: answer.model,
+    at: deps.now(),
+  });
+}

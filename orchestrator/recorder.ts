@@ -1,0 +1,120 @@
+// The one way into a session's journal (SPEC O4). An event recorded here is scrubbed, folded into memory and handed to the
+// listeners at once, and is on its way to the journal; large payloads go to the blob store first, and order is kept.
+//
+// Invariant: memory may be ahead of the journal, the outside world never: whoever performs an effect awaits `flushed()`.
+// A rejected append (Fenced, Redis gone) rejects every later flush, so no effect follows it.
+
+import type { JournalEvent, Payload } from '../shared/events.ts';
+import type { JournalPort } from '../shared/ports.ts';
+import type { SessionMemory } from './session-memory.ts';
+import { remember } from './session-memory.ts';
+
+/** Content over this goes to the blob store. */
+export const INLINE_BYTES = 16 * 1024;
+
+export interface Recorder {
+  record(event: JournalEvent): void;
+  /** Resolves when everything recorded so far is durable; rejects when the journal is no longer ours. */
+  flushed(): Promise<void>;
+}
+
+export interface RecorderPorts {
+  readonly journal: JournalPort;
+  readonly memory: SessionMemory;
+  putBlob(text: string): Promise<{ readonly sha256: string; readonly bytes: number }>;
+  /** Called in order, as soon as an event is recorded: what runs on it. */
+  onRecorded(event: JournalEvent): void;
+  /** Called in order, once an event is durable: what shows it. */
+  onDurable(id: string, event: JournalEvent): void;
+}
+
+export function createRecorder(ports: RecorderPorts): Recorder {
+  let tail: Promise<void> | null = null;
+  let last: Promise<void> = Promise.resolve();
+
+  const append = (event: JournalEvent, stored: JournalEvent): Promise<void> =>
+    ports.journal.append(stored).then((id) => {
+      ports.memory.upTo = id;
+      ports.onDurable(id, event);
+    });
+
+  const send = (event: JournalEvent): Promise<void> => {
+    const large = isLarge(event);
+    if (!large && tail === null) return append(event, event);
+    const before = tail ?? Promise.resolve();
+    const stored = large ? withBlobs(event, ports.putBlob) : Promise.resolve(event);
+    let appended: Promise<void> | undefined;
+    const sent = Promise.all([stored, before]).then(([ready]) => {
+      appended = append(event, ready);
+      appended.catch(() => {});
+    });
+    tail = sent;
+    const release = () => {
+      if (tail === sent) tail = null;
+    };
+    sent.then(release, release);
+    return sent.then(() => appended);
+  };
+
+  return {
+    record(event) {
+      remember(ports.memory, event, null);
+      const previous = last;
+      const sent = send(event);
+      last = previous.then(() => sent);
+      last.catch(() => {});
+      sent.catch(() => {});
+      ports.onRecorded(event);
+    },
+    flushed: () => last,
+  };
+}
+
+function isLarge(event: JournalEvent): boolean {
+  return payloadsOf(event).some((payload) => 'inline' in payload && sizeOf(payload.inline) > INLINE_BYTES);
+}
+
+/** Bytes of a payload, cheaply: exact only near the limit. */
+function sizeOf(value: unknown): number {
+  if (typeof value !== 'string') return JSON.stringify(value).length;
+  return value.length * 3 <= INLINE_BYTES ? value.length : Buffer.byteLength(value);
+}
+
+function payloadsOf(event: JournalEvent): readonly Payload<never>[] {
+  switch (event.type) {
+    case 'msg.start':
+      return [event.body as Payload<never>];
+    case 'llm.res':
+      return [event.parts as Payload<never>];
+    case 'tool.done':
+      return [event.text as Payload<never>];
+    case 'msg.done':
+      return [event.answer as Payload<never>];
+    default:
+      return [];
+  }
+}
+
+const PAYLOAD_FIELDS = { 'msg.start': 'body', 'llm.res': 'parts', 'tool.done': 'text', 'msg.done': 'answer' } as const;
+
+async function withBlobs(event: JournalEvent, putBlob: RecorderPorts['putBlob']): Promise<JournalEvent> {
+  const field = PAYLOAD_FIELDS[event.type as keyof typeof PAYLOAD_FIELDS];
+  const payload = (event as unknown as Record<string, Payload<never>>)[field];
+  if (!payload || !('inline' in payload)) return event;
+  const value = payload.inline as unknown;
+  const blob = await putBlob(typeof value === 'string' ? value : JSON.stringify(value));
+  return { ...event, [field]: { blob } } as JournalEvent;
+}
+
+/** The event with its payload read back from the blob store. */
+export async function withInlinePayload(
+  event: JournalEvent,
+  getBlob: (ref: { readonly sha256: string; readonly bytes: number }) => Promise<string>,
+): Promise<JournalEvent> {
+  const field = PAYLOAD_FIELDS[event.type as keyof typeof PAYLOAD_FIELDS];
+  if (!field) return event;
+  const payload = (event as unknown as Record<string, Payload<never>>)[field];
+  if (!payload || !('blob' in payload)) return event;
+  const text = await getBlob(payload.blob);
+  return { ...event, [field]: { inline: event.type === 'llm.res' ? JSON.parse(text) : text } } as JournalEvent;
+}

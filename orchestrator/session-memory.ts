@@ -1,0 +1,43 @@
+// What the owner of a session holds in memory: the folds of its journal. Rebuilt from the journal at any time.
+
+import type { ToldFacts } from '../llm/context/facts.ts';
+import { EMPTY_HISTORY, foldHistory, type History } from '../llm/context/history.ts';
+import type { JournalEvent } from '../shared/events.ts';
+import { sha256 } from '../shared/ids.ts';
+import type { State } from '../shared/state.ts';
+import { emptyState, foldState } from './state.ts';
+
+export interface SessionMemory {
+  state: State;
+  history: History;
+  told: ToldFacts;
+  /** Id of the last event that is in the folds; where the next read of the log goes on. */
+  upTo: string;
+  /** Running hash of the prompt's messages, so that hashing a request costs only what is new in it. */
+  prompt: { readonly hash: string; readonly count: number };
+}
+
+export const emptyMemory = (sid: string): SessionMemory => ({
+  state: emptyState(sid),
+  history: EMPTY_HISTORY,
+  told: new Map(),
+  upTo: '0-0',
+  prompt: { hash: '', count: 0 },
+});
+
+/** Folds one more event, payloads inline. `id` is unknown while its append is under way. */
+export function remember(memory: SessionMemory, event: JournalEvent, id: string | null): void {
+  memory.state = foldState(memory.state, { id: id ?? memory.state.upTo, event });
+  memory.history = foldHistory(memory.history, event);
+  if (id !== null) memory.upTo = id;
+}
+
+/** Hash of the next request: chained over what is new in it, so that its cost does not grow with the history. */
+export function promptHash(memory: SessionMemory, prefix: string, facts: string | null): string {
+  const { messages } = memory.history;
+  const hash = sha256(
+    `${memory.prompt.hash}|${prefix}|${facts}|${JSON.stringify(messages.slice(memory.prompt.count))}`,
+  );
+  memory.prompt = { hash, count: messages.length };
+  return hash;
+}

@@ -1,0 +1,227 @@
+// Runs one tool call: the tool machine decides, this file performs its effects. Every call ends in exactly one tool.done
+// in the journal, whatever the tool does (SPEC E3, O9); nothing here ends the run.
+
+import { startActor } from '../machines/host.ts';
+import type { ToolEffectRequest, ToolEvent } from '../machines/tool/events.ts';
+import { toolMachine } from '../machines/tool/machine.ts';
+import type { Gate, ParsedCall, Tool, ToolContext, ToolResponse, Touch } from '../shared/define-tool.ts';
+import type { JournalEvent, Question, SettledKind, ToolCallSummary } from '../shared/events.ts';
+import { settledKindOf } from '../shared/events.ts';
+import { idempotencyKey, sha256 } from '../shared/ids.ts';
+import type { Json } from '../shared/json.ts';
+import { Bug, type Failure, type Outcome } from '../shared/outcome.ts';
+import type { LivePort, PermissionAnswer, PermissionPort } from '../shared/ports.ts';
+import { type Scrub, scrubJson } from '../shared/scrub.ts';
+
+export interface ToolCallDeps {
+  readonly sid: string;
+  readonly root: string;
+  readonly permissions: PermissionPort;
+  readonly live: LivePort;
+  readonly scrub: Scrub;
+  /** Control characters out, capped: what the model and the journal may hold. */
+  clean(text: string): string;
+  record(event: JournalEvent): void;
+  flushed(): Promise<void>;
+  /** What the tool may reach, made for this call. */
+  context(call: ToolCallSummary, more: Pick<ToolContext, 'signal' | 'report' | 'intend'>): ToolContext;
+  now(): number;
+  log(message: string, detail: Record<string, unknown>): void;
+}
+
+export interface RunningCall {
+  readonly call: ToolCallSummary;
+  /** What the call touches; empty until its arguments were found valid. */
+  touches(): readonly Touch[];
+  cancel(): void;
+  /** Resolves when tool.done is recorded. */
+  readonly settled: Promise<void>;
+}
+
+/**
+ * Starts a call. `tool` is undefined when the model named one that this mode does not have. `ready` is asked, once the
+ * arguments are valid, for what must settle first: earlier calls of the step on the same paths (SPEC E12).
+ */
+export function startToolCall(
+  deps: ToolCallDeps,
+  call: ToolCallSummary,
+  rawArgs: string,
+  tool: Tool | { readonly missing: string },
+  ready: (touches: readonly Touch[]) => Promise<unknown>,
+): RunningCall {
+  const startedAt = deps.now();
+  const abort = new AbortController();
+  const settled = Promise.withResolvers<void>();
+  let parsed: ParsedCall | undefined;
+  let touches: readonly Touch[] = [];
+  let result: ToolResponse | undefined;
+  const timers: NodeJS.Timeout[] = [];
+
+  const context = deps.context(call, {
+    signal: abort.signal,
+    report: (text) => deps.live.publish({ type: 'progress', op: call.op, text: deps.scrub(text) }),
+    intend: async (intent: Json) => {
+      const key = idempotencyKey(deps.sid, call.op);
+      deps.record({ type: 'tool.intent', op: call.op, key, intent, at: deps.now() });
+      actor.send({ type: 'intent.journaled' });
+      await deps.flushed();
+      abort.signal.throwIfAborted();
+    },
+  });
+
+  const perform = (effect: ToolEffectRequest): void => {
+    switch (effect.type) {
+      case 'validate':
+        return queueMicrotask(() => actor.send(validate()));
+      case 'gate':
+        return follow(gate());
+      case 'ask':
+        return follow(ask(effect.question));
+      case 'execute':
+        after(effect.timeoutMs, { type: 'time.up' });
+        return follow(execute());
+      case 'abort':
+        abort.abort();
+        if (effect.graceMs > 0) after(effect.graceMs, { type: 'grace.over' });
+        return;
+      case 'shape':
+        return queueMicrotask(() => shape(effect.kind, effect.failure));
+      case 'settle':
+        for (const timer of timers) clearTimeout(timer);
+        return settled.resolve();
+      case 'noteUnexpected':
+        return;
+    }
+  };
+
+  const after = (ms: number, event: ToolEvent) => timers.push(setTimeout(() => actor.send(event), ms));
+  const follow = (work: Promise<ToolEvent>) => void work.then((event) => actor.send(event));
+
+  const validate = (): ToolEvent => {
+    if ('missing' in tool) {
+      return { type: 'args.invalid', failure: { kind: 'invalid', code: 'unknown_tool', message: tool.missing } };
+    }
+    const outcome = tool.parse(rawArgs);
+    if (!outcome.ok) return { type: 'args.invalid', failure: outcome.failure };
+    parsed = outcome.value;
+    touches = parsed.touches(deps.root);
+    return { type: 'args.valid' };
+  };
+
+  const gate = async (): Promise<ToolEvent> => {
+    try {
+      await ready(touches);
+      return gateEvent(await known(parsed).gate(context), call);
+    } catch (error) {
+      return { type: 'gate.denied', failure: thrown(deps, call, error) };
+    }
+  };
+
+  const ask = async (question: Question): Promise<ToolEvent> => {
+    deps.record({ type: 'perm.ask', op: call.op, question, at: deps.now() });
+    const answer = await deps.permissions.ask(question, abort.signal);
+    const { word } = answer;
+    deps.record({
+      type: 'perm.answer',
+      op: call.op,
+      questionId: question.id,
+      decision: answer.decision,
+      by: answer.by,
+      ...(word === undefined ? {} : { word }),
+      at: deps.now(),
+    });
+    if (answer.decision !== 'deny') return { type: 'question.allowed' };
+    return { type: 'question.denied', failure: denied(question, answer) };
+  };
+
+  const execute = async (): Promise<ToolEvent> => {
+    let outcome: Outcome<ToolResponse>;
+    try {
+      outcome = await known(parsed).run(context);
+    } catch (error) {
+      outcome = { ok: false, failure: thrown(deps, call, error) };
+    }
+    if (!outcome.ok) return { type: 'executed', kind: settledKindOf(outcome.failure.kind), failure: outcome.failure };
+    result = outcome.value;
+    return { type: 'executed', kind: 'ok', failure: null };
+  };
+
+  const shape = (kind: SettledKind, failure: Failure | null) => {
+    const response = kind === 'ok' ? result : undefined;
+    const raw = response ? response.text : (failure?.message ?? 'It failed without saying why.');
+    const text = deps.clean(deps.scrub(raw)) || '(no output)';
+    deps.record({
+      type: 'tool.done',
+      op: call.op,
+      callId: call.callId,
+      name: call.name,
+      kind,
+      text: { inline: text },
+      description: deps.scrub(response?.description ?? firstLine(text)),
+      affectedFiles: response?.affectedFiles ?? [],
+      ...(response?.data === undefined ? {} : { data: scrubJson(response.data, deps.scrub) }),
+      ...(response?.todos === undefined ? {} : { todos: scrubJson(response.todos, deps.scrub) }),
+      resultHash: sha256(`${kind}|${text}`),
+      durationMs: Math.round(deps.now() - startedAt),
+      at: deps.now(),
+    });
+    actor.send({ type: 'shaped' });
+  };
+
+  deps.record({
+    type: 'tool.start',
+    op: call.op,
+    callId: call.callId,
+    name: call.name,
+    version: 'missing' in tool ? 'none' : tool.version,
+    at: startedAt,
+  });
+  const timeoutMs = 'missing' in tool ? 0 : tool.timeoutMs;
+  const actor = startActor<ToolEvent, ToolEffectRequest>(toolMachine, { op: call.op, timeoutMs }, { perform });
+  return { call, touches: () => touches, cancel: () => actor.send({ type: 'tool.cancel' }), settled: settled.promise };
+}
+
+function gateEvent(gate: Gate<Json>, call: ToolCallSummary): ToolEvent {
+  switch (gate.verdict) {
+    case 'allow':
+      return { type: 'gate.allowed' };
+    case 'deny':
+      return { type: 'gate.denied', failure: { kind: 'refused', code: gate.code, message: gate.message } };
+    case 'ask': {
+      const { title, reasons, detail } = gate;
+      const id = sha256(`${call.op}|${call.argsHash}|${detail}`).slice(0, 16);
+      return { type: 'gate.asked', question: { id, title, reasons, detail, argsHash: call.argsHash } };
+    }
+  }
+}
+
+function denied(question: Question, answer: PermissionAnswer): Failure {
+  const word = answer.word ? ` The user says: ${answer.word}` : '';
+  const who = answer.by === 'nobody' ? 'Nobody is here to allow it' : 'The user did not allow it';
+  const reasons = question.reasons.join(' ');
+  return {
+    kind: 'refused',
+    code: 'not_allowed',
+    message: `${who}: ${question.title}. ${reasons}${word} Do not look for another way round; go on without it.`,
+  };
+}
+
+function thrown(deps: ToolCallDeps, call: ToolCallSummary, error: unknown): Failure {
+  if (error instanceof Error && error.name === 'AbortError') {
+    return { kind: 'cancelled', code: 'cancelled', message: 'Cancelled before it finished.' };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  deps.log('a tool threw', { tool: call.name, op: call.op, message });
+  return {
+    kind: 'failed',
+    code: 'tool_crashed',
+    message: `${call.name} broke: ${message}. This is a fault of the tool.`,
+  };
+}
+
+function known(parsed: ParsedCall | undefined): ParsedCall {
+  if (!parsed) throw new Bug('A call went on without valid arguments.');
+  return parsed;
+}
+
+const firstLine = (text: string): string => (text.split('\n', 1)[0] ?? '').slice(0, 160);

@@ -1,0 +1,82 @@
+// Performs the effect `startTools`: all calls of one planner step, together, in order where they touch the same path (SPEC O9,
+// E12). After a crash, calls that are settled stay settled and an intent without a result is finished or called unknown.
+
+import type { Tool, Touch } from '../shared/define-tool.ts';
+import type { EventOf, JournalEvent, ToolCallSummary } from '../shared/events.ts';
+import { sha256 } from '../shared/ids.ts';
+import type { Mode } from '../shared/modes.ts';
+import { type RunningCall, startToolCall } from './tool-call.ts';
+import type { TurnDeps } from './turn.ts';
+
+/** Starts the calls that are not settled yet. */
+export async function startToolStep(
+  deps: TurnDeps,
+  start: EventOf<'msg.start'>,
+  tools: readonly Tool[],
+  calls: readonly ToolCallSummary[],
+  past: readonly JournalEvent[],
+): Promise<readonly RunningCall[]> {
+  const rawArgs = new Map(deps.memory.history.open?.calls.map((call) => [call.callId, call.rawArgs]));
+  const running: RunningCall[] = [];
+  for (const call of await unfinished(deps, calls, past)) {
+    const tool = tools.find((candidate) => candidate.name === call.name) ?? {
+      missing: missingTool(call.name, start.mode, tools),
+    };
+    const earlier = [...running];
+    const ready = (touches: readonly Touch[]) =>
+      Promise.all(earlier.filter((other) => conflict(other.touches(), touches)).map((other) => other.settled));
+    running.push(startToolCall(deps, call, rawArgs.get(call.callId) ?? '', tool, ready));
+  }
+  return running;
+}
+
+async function unfinished(
+  deps: TurnDeps,
+  calls: readonly ToolCallSummary[],
+  past: readonly JournalEvent[],
+): Promise<readonly ToolCallSummary[]> {
+  if (past.length === 0) return calls;
+  const settled = new Set(past.flatMap((event) => (event.type === 'tool.done' ? [event.op] : [])));
+  const intents = new Map(past.flatMap((event) => (event.type === 'tool.intent' ? [[event.op, event]] : [])));
+  const open: ToolCallSummary[] = [];
+  for (const call of calls) {
+    const intent = intents.get(call.op);
+    if (settled.has(call.op)) continue;
+    if (intent) await finishIntent(deps, intent, call);
+    else open.push(call);
+  }
+  return open;
+}
+
+async function finishIntent(deps: TurnDeps, intent: EventOf<'tool.intent'>, call: ToolCallSummary): Promise<void> {
+  const outcome = await deps.finishIntent(intent, call);
+  const kind = outcome === null ? 'unknown' : outcome.ok ? 'ok' : 'failed';
+  const text = outcome === null ? OUTCOME_UNKNOWN : outcome.ok ? outcome.value : outcome.failure.message;
+  deps.recorder.record({
+    type: 'tool.done',
+    op: call.op,
+    callId: call.callId,
+    name: call.name,
+    kind,
+    text: { inline: text },
+    description: text,
+    affectedFiles: [],
+    data: intent.intent,
+    resultHash: sha256(`${kind}|${text}`),
+    durationMs: 0,
+    at: deps.now(),
+  });
+}
+
+const OUTCOME_UNKNOWN =
+  'Odin was stopped while this ran, and whether it took effect is unknown. Check before you try again.';
+
+function conflict(a: readonly Touch[], b: readonly Touch[]): boolean {
+  return a.some((one) =>
+    b.some((other) => one.path === other.path && (one.access === 'write' || other.access === 'write')),
+  );
+}
+
+function missingTool(name: string, mode: Mode, tools: readonly Tool[]): string {
+  return `There is no tool ${JSON.stringify(name)} in ${mode} mode. The tools are: ${tools.map((tool) => tool.name).join(', ')}.`;
+}
