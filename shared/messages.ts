@@ -5,6 +5,8 @@ import type { Json, JsonObject } from './json.ts';
 export interface TextPart {
   readonly type: 'text';
   readonly text: string;
+  /** The provider's own mark on this text (OpenAI: its phase), sent back unchanged. */
+  readonly opaque?: Json;
 }
 
 /** What the model thought. `opaque` is the provider's own block (signature, encrypted reasoning), sent back unchanged. */

@@ -1,0 +1,103 @@
+// Renders a request in the dialect of Anthropic's Messages API. The same request always gives the same bytes, and appended
+// messages only lengthen the body: `messages` is the last key, and the cache mark that moves with the conversation is the
+// top-level one, which leaves no trace in the messages.
+
+import type {
+  ContentBlockParam,
+  MessageCreateParamsStreaming,
+  MessageParam,
+  ToolUseBlockParam,
+} from '@anthropic-ai/sdk/resources/messages/messages.js';
+import type { AssistantPart, ModelMessage, ModelRequest } from '../shared/messages.ts';
+import { modelInfo } from './model-info.ts';
+import { argsObject, NO_OUTPUT, NO_TEXT, nonEmpty, startSeal, unsealed, withFacts } from './request-text.ts';
+
+export const ANTHROPIC_API = 'anthropic';
+
+export interface AnthropicRequest {
+  readonly body: MessageCreateParamsStreaming;
+  /** Seals the thinking of the answer to this request. */
+  readonly seal: string;
+}
+
+/** The request's body, keys in a fixed order. */
+export function anthropicRequest(request: ModelRequest): AnthropicRequest {
+  const seal = startSeal(request.model, request.system, request.tools);
+  const messages: MessageParam[] = [];
+  for (const message of request.messages) {
+    const content = contentOf(message, seal.current());
+    if (content.length === 0) continue;
+    const rendered: MessageParam = { role: message.role === 'assistant' ? 'assistant' : 'user', content };
+    seal.add(rendered);
+    messages.push(rendered);
+  }
+  const body: MessageCreateParamsStreaming = {
+    model: request.model,
+    max_tokens: request.maxOutputTokens,
+    stream: true,
+    cache_control: { type: 'ephemeral' },
+    // Newer models hide their thinking by default, and with it what they say between two tool calls.
+    ...(modelInfo(request.model).adaptiveThinking ? { thinking: { type: 'adaptive', display: 'summarized' } } : {}),
+    ...(request.tools.length > 0 ? { tools: request.tools.map(toolOf) } : {}),
+    // Its own mark: tools and system are shared by all sessions of a mode, whatever their conversations.
+    ...(request.system.trim() === ''
+      ? {}
+      : { system: [{ type: 'text', text: request.system, cache_control: { type: 'ephemeral' } }] }),
+    messages,
+  };
+  return { body, seal: seal.current() };
+}
+
+function toolOf(tool: ModelRequest['tools'][number]) {
+  return {
+    name: tool.name,
+    description: tool.description,
+    input_schema: { ...tool.inputSchema, type: 'object' as const },
+  };
+}
+
+function contentOf(message: ModelMessage, seal: string): ContentBlockParam[] {
+  switch (message.role) {
+    case 'user':
+      return [{ type: 'text', text: withFacts(message.text, message.facts) }];
+    case 'assistant':
+      return withoutTrailingThinking(message.parts.flatMap((part) => blocksOf(part, seal)));
+    case 'tool': {
+      const blocks: ContentBlockParam[] = message.results.map((result) => ({
+        type: 'tool_result',
+        tool_use_id: result.callId,
+        content: nonEmpty(result.text, NO_OUTPUT),
+        is_error: result.isError,
+      }));
+      if (message.facts !== undefined && message.facts.trim() !== '')
+        blocks.push({ type: 'text', text: message.facts });
+      return blocks;
+    }
+  }
+}
+
+function blocksOf(part: AssistantPart, seal: string): ContentBlockParam[] {
+  switch (part.type) {
+    case 'text':
+      return part.text.trim() === '' ? [] : [{ type: 'text', text: nonEmpty(part.text, NO_TEXT) }];
+    case 'thinking': {
+      const block = unsealed(part.opaque, ANTHROPIC_API, seal);
+      return block === undefined ? [] : [block as unknown as ContentBlockParam];
+    }
+    case 'tool_call': {
+      const call: ToolUseBlockParam = {
+        type: 'tool_use',
+        id: part.callId,
+        name: part.name,
+        input: argsObject(part.rawArgs),
+      };
+      return [call];
+    }
+  }
+}
+
+/** An assistant message may not end in thinking: the API refuses it. */
+function withoutTrailingThinking(blocks: ContentBlockParam[]): ContentBlockParam[] {
+  const last = blocks.findLastIndex((block) => block.type !== 'thinking' && block.type !== 'redacted_thinking');
+  return blocks.slice(0, last + 1);
+}

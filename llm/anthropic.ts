@@ -1,0 +1,57 @@
+// Claude, and any server that speaks Anthropic's Messages API, through Anthropic's SDK. The SDK sends and parses; the
+// dialect is in anthropic-request.ts and anthropic-answer.ts; retries belong to the machine.
+
+import { ok } from '../shared/outcome.ts';
+import type { ModelProvider } from '../shared/ports.ts';
+import { anthropicAnswer } from './anthropic-answer.ts';
+import { anthropicRequest } from './anthropic-request.ts';
+import { classifyError } from './classify-error.ts';
+import { LIST_TIMEOUT_MS, type ProviderOptions, SILENT_LOGGER, secretsOf } from './provider-options.ts';
+import { runStream } from './run-stream.ts';
+
+const DEFAULT_BASE_URL = 'https://api.anthropic.com';
+
+/** A provider over the Messages API. Loads the SDK with its first call. */
+export function anthropicProvider(options: ProviderOptions): ModelProvider {
+  const client = async (fetch: typeof globalThis.fetch) => {
+    const { Anthropic } = await import('@anthropic-ai/sdk');
+    // Everything that the SDK would else take from the environment or a credentials file is given here.
+    return new Anthropic({
+      apiKey: options.apiKey ?? 'none',
+      baseURL: options.baseURL ?? DEFAULT_BASE_URL,
+      maxRetries: 0,
+      // The watchdog owns time: it must be the first to fire.
+      timeout: 2 * 3_600_000,
+      logger: SILENT_LOGGER,
+      logLevel: 'off',
+      defaultHeaders: { ...keyHeaders(options), ...options.headers },
+      fetch,
+    });
+  };
+
+  return {
+    name: options.name,
+    async stream(request, { signal, onDelta }) {
+      const { body, seal } = anthropicRequest(request);
+      const reader = anthropicAnswer(seal, request.model, (delta) => onDelta?.(delta));
+      const open = async ({ fetch, signal }: { fetch: typeof globalThis.fetch; signal: AbortSignal }) =>
+        (await client(fetch)).messages.create(body, { signal });
+      return await runStream(options, signal, open, reader);
+    },
+    async listModels(signal) {
+      try {
+        const limit = AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)]);
+        const page = await (await client(globalThis.fetch)).models.list({ limit: 1000 }, { signal: limit });
+        return ok(page.data.map((model) => model.id));
+      } catch (error) {
+        return classifyError(error, { provider: options.name, secrets: secretsOf(options), streaming: false });
+      }
+    },
+  };
+}
+
+/** The SDK sends the key as a bearer token; other servers with this API still look for it in `x-api-key`. */
+function keyHeaders(options: ProviderOptions): Record<string, string | null> {
+  if (options.apiKey === undefined) return { authorization: null };
+  return options.baseURL === undefined ? {} : { 'x-api-key': options.apiKey };
+}

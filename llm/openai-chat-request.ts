@@ -1,0 +1,71 @@
+// Renders a request in the dialect of chat completions, as the many compatible servers understand it: plain strings as
+// contents, no field that only OpenAI knows but the cache key. The same request always gives the same bytes; `messages` is
+// the last key. Thinking is not sent back: this dialect has no place for it.
+
+import type {
+  ChatCompletionCreateParamsStreaming,
+  ChatCompletionMessageFunctionToolCall,
+  ChatCompletionMessageParam,
+  ChatCompletionTool,
+} from 'openai/resources/chat/completions/completions.js';
+import type { ModelMessage, ModelRequest } from '../shared/messages.ts';
+import { textOf, toolCallsOf } from '../shared/messages.ts';
+import { argsText, NO_OUTPUT, nonEmpty, withFacts } from './request-text.ts';
+
+/** The request's body, keys in a fixed order. */
+export function chatRequest(request: ModelRequest): ChatCompletionCreateParamsStreaming {
+  const system: ChatCompletionMessageParam[] =
+    request.system.trim() === '' ? [] : [{ role: 'system', content: request.system }];
+  return {
+    model: request.model,
+    stream: true,
+    stream_options: { include_usage: true },
+    max_tokens: request.maxOutputTokens,
+    prompt_cache_key: request.cacheKey,
+    ...(request.tools.length > 0 ? { tools: request.tools.map(toolOf) } : {}),
+    messages: [...system, ...request.messages.flatMap(messagesOf)],
+  };
+}
+
+function toolOf(tool: ModelRequest['tools'][number]): ChatCompletionTool {
+  return {
+    type: 'function',
+    function: { name: tool.name, description: tool.description, parameters: { ...tool.inputSchema } },
+  };
+}
+
+function messagesOf(message: ModelMessage): ChatCompletionMessageParam[] {
+  switch (message.role) {
+    case 'user':
+      return [{ role: 'user', content: withFacts(message.text, message.facts) }];
+    case 'assistant': {
+      const text = textOf(message.parts);
+      const calls = toolCallsOf(message.parts).map(
+        (call): ChatCompletionMessageFunctionToolCall => ({
+          id: call.callId,
+          type: 'function',
+          function: { name: call.name, arguments: argsText(call.rawArgs) },
+        }),
+      );
+      if (text.trim() === '' && calls.length === 0) return [];
+      return [
+        {
+          role: 'assistant',
+          ...(text.trim() === '' ? {} : { content: text }),
+          ...(calls.length > 0 ? { tool_calls: calls } : {}),
+        },
+      ];
+    }
+    case 'tool': {
+      const results: ChatCompletionMessageParam[] = message.results.map((result) => ({
+        role: 'tool',
+        tool_call_id: result.callId,
+        content: nonEmpty(result.text, NO_OUTPUT),
+      }));
+      if (message.facts !== undefined && message.facts.trim() !== '') {
+        results.push({ role: 'user', content: message.facts });
+      }
+      return results;
+    }
+  }
+}

@@ -1,0 +1,24 @@
+// Any server with OpenAI's chat completions (Ollama, vLLM, llama.cpp, OpenRouter), through OpenAI's SDK and a base URL.
+// The dialect is in openai-chat-request.ts and -answer.ts; retries belong to the machine.
+
+import type { ModelProvider } from '../shared/ports.ts';
+import { chatAnswer } from './openai-chat-answer.ts';
+import { chatRequest } from './openai-chat-request.ts';
+import { listOpenaiModels, openaiClient } from './openai-client.ts';
+import type { ProviderOptions } from './provider-options.ts';
+import { runStream } from './run-stream.ts';
+
+/** A provider over chat completions. Loads the SDK with its first call. */
+export function openaiChatProvider(options: ProviderOptions): ModelProvider {
+  return {
+    name: options.name,
+    async stream(request, { signal, onDelta }) {
+      const body = chatRequest(request);
+      const reader = chatAnswer(request.model, (delta) => onDelta?.(delta));
+      const open = async ({ fetch, signal }: { fetch: typeof globalThis.fetch; signal: AbortSignal }) =>
+        (await openaiClient(options, fetch)).chat.completions.create(body, { signal });
+      return await runStream(options, signal, open, reader);
+    },
+    listModels: (signal) => listOpenaiModels(options, signal),
+  };
+}

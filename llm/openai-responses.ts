@@ -1,0 +1,30 @@
+// OpenAI's models through its Responses API and SDK. The dialect is in openai-responses-request.ts and -answer.ts;
+// retries belong to the machine.
+
+import type { ModelProvider } from '../shared/ports.ts';
+import { listOpenaiModels, openaiClient } from './openai-client.ts';
+import { responsesAnswer } from './openai-responses-answer.ts';
+import { responsesRequest } from './openai-responses-request.ts';
+import { type ProviderOptions, secretsOf } from './provider-options.ts';
+import { runStream } from './run-stream.ts';
+
+/** A provider over the Responses API. Loads the SDK with its first call. */
+export function openaiResponsesProvider(options: ProviderOptions): ModelProvider {
+  return {
+    name: options.name,
+    async stream(request, { signal, onDelta }) {
+      const { body, seal } = responsesRequest(request);
+      const reader = responsesAnswer({
+        seal,
+        requested: request.model,
+        provider: options.name,
+        secrets: secretsOf(options),
+        onDelta: (delta) => onDelta?.(delta),
+      });
+      const open = async ({ fetch, signal }: { fetch: typeof globalThis.fetch; signal: AbortSignal }) =>
+        (await openaiClient(options, fetch)).responses.create(body, { signal });
+      return await runStream(options, signal, open, reader);
+    },
+    listModels: (signal) => listOpenaiModels(options, signal),
+  };
+}

@@ -1,0 +1,66 @@
+// Small rules of rendering that all dialects share, so that the same history always gives the same bytes.
+
+import { createHash } from 'node:crypto';
+import type { Json, JsonObject } from '../shared/json.ts';
+
+/** No provider takes an empty text, and some refuse blank ones (SPEC E18). */
+export function nonEmpty(text: string, instead: string): string {
+  return text.trim() === '' ? instead : text;
+}
+
+export const NO_TEXT = '(no text)';
+export const NO_OUTPUT = '(no output)';
+
+/** A user message with the facts that were appended to it when it was the newest. */
+export function withFacts(text: string, facts: string | undefined): string {
+  const body = nonEmpty(text, NO_TEXT);
+  return facts === undefined || facts.trim() === '' ? body : `${body}\n\n${facts}`;
+}
+
+/** A call's arguments as an object. What the model sent otherwise is kept under `_raw`: the model sees what it did. */
+export function argsObject(rawArgs: string): JsonObject {
+  if (rawArgs.trim() === '') return {};
+  try {
+    const value: unknown = JSON.parse(rawArgs);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
+  } catch {
+    // Not JSON: kept as text below.
+  }
+  return { _raw: rawArgs };
+}
+
+/** A call's arguments as JSON text: as they came when they are an object (many servers parse them again), else wrapped. */
+export function argsText(rawArgs: string): string {
+  const args = argsObject(rawArgs);
+  return rawArgs.trim() === '' || '_raw' in args ? JSON.stringify(args) : rawArgs;
+}
+
+/**
+ * Thinking may go back only to the model that thought it, behind an unchanged conversation: newer Claude models refuse the
+ * whole request otherwise, and no other provider can read it. So each opaque block carries a seal, the hash of all that came
+ * before it, and is left out where the seal no longer fits (another model, another mode, after compaction).
+ */
+export interface Seal {
+  add(rendered: unknown): void;
+  current(): string;
+}
+
+export function startSeal(...before: readonly unknown[]): Seal {
+  const hash = createHash('sha256');
+  const add = (rendered: unknown) => void hash.update(JSON.stringify(rendered) ?? '').update('\n');
+  for (const part of before) add(part);
+  return { add, current: () => hash.copy().digest('base64url').slice(0, 22) };
+}
+
+export function sealed(api: string, seal: string, block: Json): Json {
+  return { api, seal, block };
+}
+
+/** The block of a sealed value, when it was sealed by the same API behind the same conversation. */
+export function unsealed(opaque: Json | undefined, api: string, seal: string): JsonObject | undefined {
+  if (typeof opaque !== 'object' || opaque === null || Array.isArray(opaque)) return undefined;
+  const value = opaque as JsonObject;
+  const block = value['block'];
+  if (value['api'] !== api || value['seal'] !== seal) return undefined;
+  return typeof block === 'object' && block !== null && !Array.isArray(block) ? (block as JsonObject) : undefined;
+}

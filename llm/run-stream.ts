@@ -1,0 +1,54 @@
+// One streamed model call, the same for every provider: opens the stream under a watchdog, feeds its events to the
+// dialect's reader, and tells apart the ways it can end. An answer counts only when the terminal event was seen: both
+// SDKs let a stream that merely stops, or is aborted, end like a complete one.
+
+import type { ModelAnswer } from '../shared/messages.ts';
+import { cancelled, fail, type Outcome } from '../shared/outcome.ts';
+import { classifyError } from './classify-error.ts';
+import { DEFAULT_IDLE_TIMEOUT_MS, type ProviderOptions, secretsOf } from './provider-options.ts';
+import { startWatchdog, type Watchdog } from './stream-watchdog.ts';
+
+/** Collects the events of one answer. */
+export interface AnswerReader<Event> {
+  /** Takes one event in. True from the event on that completes the answer. */
+  accept(event: Event): boolean;
+  answer(): Outcome<ModelAnswer>;
+}
+
+/** Never throws, never retries. `open` sends the request with the watchdog's fetch and signal. */
+export async function runStream<Event>(
+  options: ProviderOptions,
+  signal: AbortSignal,
+  open: (watchdog: Watchdog) => Promise<AsyncIterable<Event>>,
+  reader: AnswerReader<Event>,
+): Promise<Outcome<ModelAnswer>> {
+  if (signal.aborted) return cancelled();
+  const idleTimeoutMs = options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
+  const watchdog = startWatchdog(signal, idleTimeoutMs);
+  let streaming = false;
+  let complete = false;
+  let thrown: unknown;
+  try {
+    const events = await open(watchdog);
+    streaming = true;
+    for await (const event of events) {
+      if (reader.accept(event) && !complete) {
+        complete = true;
+        watchdog.expectEnd();
+      }
+    }
+  } catch (error) {
+    thrown = error;
+  } finally {
+    watchdog.close();
+  }
+  if (complete) return reader.answer();
+  if (signal.aborted) return cancelled();
+  if (watchdog.stalled()) {
+    return fail('transient', 'stalled_stream', `${options.name} sent nothing for ${idleTimeoutMs / 1000} s.`);
+  }
+  if (thrown !== undefined) {
+    return classifyError(thrown, { provider: options.name, secrets: secretsOf(options), streaming });
+  }
+  return fail('transient', 'cut_stream', `${options.name} ended the answer before it was complete.`);
+}

@@ -1,0 +1,147 @@
+// Every way in which an answer can fail to arrive, through the real SDKs over HTTP.
+
+import { describe, expect, test } from '@jest/globals';
+import type { ScriptedAnswer } from '../../llm/scripted/script.ts';
+import type { ModelMessage } from '../../shared/messages.ts';
+import { answered, failed, MODEL_APIS, never, requestOf, TEST_KEY, until, withServer } from '../support/model-apis.ts';
+
+const ASK: ModelMessage[] = [{ role: 'user', text: 'Hello' }];
+const LONG = 'word '.repeat(200);
+
+describe.each(MODEL_APIS)('$api', ({ open }) => {
+  const failureOf = (answer: ScriptedAnswer, idleTimeoutMs = 5_000) =>
+    withServer(
+      () => answer,
+      async (server) => {
+        const outcome = await open(server.url, { idleTimeoutMs }).stream(requestOf(ASK), { signal: never() });
+        expect(server.requests).toHaveLength(1);
+        return failed(outcome);
+      },
+    );
+
+  test.each([
+    ['quiet_end', 'transient', 'cut_stream'],
+    ['cut', 'transient', 'cut_stream'],
+    ['bad_json', 'transient', 'cut_stream'],
+    ['http_529', 'transient', 'overloaded'],
+    ['http_500', 'transient', 'server_error'],
+    ['http_401', 'failed', 'auth'],
+    ['http_400_context', 'failed', 'context_too_long'],
+  ] as const)('E9: %s is %s, %s, and is not tried again here', async (fault, kind, code) => {
+    expect(await failureOf({ text: LONG, fault })).toMatchObject({ kind, code });
+  });
+
+  test('E9: an error event in the stream is transient', async () => {
+    const failure = await failureOf({ text: LONG, fault: 'error_event' });
+    expect(failure.kind).toBe('transient');
+    expect(['overloaded', 'server_error']).toContain(failure.code);
+  });
+
+  test('E9: a stream that goes silent is given up after the idle time, and its request is aborted', async () => {
+    await withServer(
+      () => ({ text: LONG, fault: 'stall' }),
+      async (server) => {
+        const provider = open(server.url, { idleTimeoutMs: 150 });
+        const failure = failed(await provider.stream(requestOf(ASK), { signal: never() }));
+        expect(failure).toMatchObject({ kind: 'transient', code: 'stalled_stream' });
+        await until(() => server.requests[0]?.aborted === true);
+      },
+    );
+  });
+
+  test('E9: a stream that is slow but alive is not given up', async () => {
+    await withServer(
+      () => ({ text: LONG, chunkSize: 50, pieceDelayMs: 20 }),
+      async (server) => {
+        const provider = open(server.url, { idleTimeoutMs: 300 });
+        expect(answered(await provider.stream(requestOf(ASK), { signal: never() })).stop).toBe('end');
+      },
+    );
+  });
+
+  test.each([
+    [7, 7_000],
+    ['0.5', 500],
+  ])('E9: a 429 says how long to wait: Retry-After %s is %s ms', async (retryAfter, retryAfterMs) => {
+    const failure = await failureOf({ fault: 'http_429', retryAfter });
+    expect(failure).toMatchObject({ kind: 'transient', code: 'rate_limit', retryAfterMs });
+  });
+
+  test('E9: a Retry-After date counts from now', async () => {
+    const failure = await failureOf({ fault: 'http_429', retryAfter: new Date(Date.now() + 60_000).toUTCString() });
+    expect(failure.retryAfterMs).toBeGreaterThan(30_000);
+    expect(failure.retryAfterMs).toBeLessThanOrEqual(60_000);
+  });
+
+  test('a refused key is named as the problem, and never shown', async () => {
+    const { message } = await failureOf({ fault: 'http_401' });
+    expect(message).toMatch(/HTTP 401.*\[key\].*Check the key/);
+    expect(message).not.toContain(TEST_KEY);
+  });
+
+  test('E11: an abort in the middle of an answer ends the call as cancelled, and the request with it', async () => {
+    await withServer(
+      () => ({ text: LONG, chunkSize: 10, pieceDelayMs: 5 }),
+      async (server) => {
+        const controller = new AbortController();
+        const outcome = await open(server.url).stream(requestOf(ASK), {
+          signal: controller.signal,
+          onDelta: () => controller.abort(),
+        });
+        expect(failed(outcome)).toMatchObject({ kind: 'cancelled', code: 'cancelled' });
+        await until(() => server.requests[0]?.aborted === true);
+      },
+    );
+  });
+
+  test('E11: an abort before the first byte, and before the call, are cancelled too', async () => {
+    const controller = new AbortController();
+    const script = () => {
+      setImmediate(() => controller.abort());
+      return { text: LONG, fault: 'stall' as const };
+    };
+    await withServer(script, async (server) => {
+      const provider = open(server.url);
+      const options = { signal: controller.signal };
+      expect(failed(await provider.stream(requestOf(ASK), options)).kind).toBe('cancelled');
+      expect(failed(await provider.stream(requestOf(ASK), options)).kind).toBe('cancelled');
+      expect(server.requests).toHaveLength(1);
+    });
+  });
+
+  test('an answer cut by its token limit says so: its half tool call is not to be run', async () => {
+    const answer = { text: 'So', toolCalls: [{ name: 'ReadTool', args: { path: 'abcdef' } }], fault: 'max_tokens' };
+    await withServer(
+      () => answer as ScriptedAnswer,
+      async (server) => {
+        const { stop, parts } = answered(await open(server.url).stream(requestOf(ASK), { signal: never() }));
+        expect(stop).toBe('max_tokens');
+        expect(parts[1]).toMatchObject({ type: 'tool_call', rawArgs: '{"path":' });
+      },
+    );
+  });
+
+  test('a server that is not there is a network failure that names it', async () => {
+    const url = await withServer(
+      () => ({}),
+      async (server) => server.url,
+    );
+    const failure = failed(await open(url).stream(requestOf(ASK), { signal: never() }));
+    expect(failure).toMatchObject({ kind: 'transient', code: 'network' });
+    expect(failure.message).toContain('ECONNREFUSED');
+    expect(failed(await open(url).listModels(never()))).toMatchObject({ kind: 'transient', code: 'network' });
+  });
+
+  test('nothing is printed to the console, whatever goes wrong', async () => {
+    const printed: unknown[] = [];
+    const names = ['error', 'warn', 'info', 'log', 'debug'] as const;
+    const before = names.map((name) => console[name]);
+    for (const name of names) console[name] = (...args: unknown[]) => void printed.push(args);
+    try {
+      for (const fault of ['bad_json', 'http_529', 'cut'] as const) await failureOf({ text: LONG, fault });
+    } finally {
+      for (const [at, name] of names.entries()) console[name] = before[at] as typeof console.log;
+    }
+    expect(printed).toEqual([]);
+  });
+});
