@@ -19,6 +19,13 @@ type Block =
   | { readonly type: 'redacted'; readonly data: string }
   | { readonly type: 'call'; readonly id: string; readonly name: string; args: string; readonly input: unknown };
 
+interface Counts {
+  readonly input_tokens?: number | null;
+  readonly output_tokens?: number | null;
+  readonly cache_read_input_tokens?: number | null;
+  readonly cache_creation_input_tokens?: number | null;
+}
+
 const STOPS: Readonly<Record<string, StopReason>> = {
   end_turn: 'end',
   stop_sequence: 'end',
@@ -38,16 +45,12 @@ export function anthropicAnswer(
   let model = requested;
   let stopReason: string | null = null;
 
-  const count = (usage: {
-    readonly input_tokens?: number | null;
-    readonly output_tokens?: number | null;
-    readonly cache_read_input_tokens?: number | null;
-    readonly cache_creation_input_tokens?: number | null;
-  }) => {
-    counted.plain = usage.input_tokens ?? counted.plain;
-    counted.output = usage.output_tokens ?? counted.output;
-    counted.cacheRead = usage.cache_read_input_tokens ?? counted.cacheRead;
-    counted.cacheWrite = usage.cache_creation_input_tokens ?? counted.cacheWrite;
+  // Compatible servers leave usage out where Anthropic always sends it.
+  const count = (usage: Counts | undefined) => {
+    counted.plain = usage?.input_tokens ?? counted.plain;
+    counted.output = usage?.output_tokens ?? counted.output;
+    counted.cacheRead = usage?.cache_read_input_tokens ?? counted.cacheRead;
+    counted.cacheWrite = usage?.cache_creation_input_tokens ?? counted.cacheWrite;
   };
 
   return {
@@ -71,8 +74,7 @@ export function anthropicAnswer(
         }
         case 'message_delta':
           stopReason = event.delta.stop_reason ?? stopReason;
-          // Compatible servers leave the usage out here.
-          count((event.usage as typeof event.usage | undefined) ?? {});
+          count(event.usage);
           return false;
         case 'message_stop':
           return true;

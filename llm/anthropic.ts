@@ -8,6 +8,7 @@ import { anthropicRequest } from './anthropic-request.ts';
 import { classifyError } from './classify-error.ts';
 import { LIST_TIMEOUT_MS, type ProviderOptions, SILENT_LOGGER, secretsOf } from './provider-options.ts';
 import { runStream } from './run-stream.ts';
+import type { Watchdog } from './stream-watchdog.ts';
 
 const DEFAULT_BASE_URL = 'https://api.anthropic.com';
 
@@ -31,12 +32,11 @@ export function anthropicProvider(options: ProviderOptions): ModelProvider {
 
   return {
     name: options.name,
-    async stream(request, { signal, onDelta }) {
+    stream(request, call) {
       const { body, seal } = anthropicRequest(request);
-      const reader = anthropicAnswer(seal, request.model, (delta) => onDelta?.(delta));
-      const open = async ({ fetch, signal }: { fetch: typeof globalThis.fetch; signal: AbortSignal }) =>
-        (await client(fetch)).messages.create(body, { signal });
-      return await runStream(options, signal, open, reader);
+      const reader = anthropicAnswer(seal, request.model, (delta) => call.onDelta?.(delta));
+      const open = async ({ fetch, signal }: Watchdog) => (await client(fetch)).messages.create(body, { signal });
+      return runStream(options, call.signal, open, reader);
     },
     async listModels(signal) {
       try {

@@ -39,7 +39,7 @@ export interface ChosenModels {
   /** Where the planner's name came from, for the user: `--model`, `odinconfig.json`, `ANTHROPIC_API_KEY`… */
   readonly source: string;
   /** Throws UserError for a model whose provider is unknown or has no key. */
-  provider(model: string): Promise<ModelProvider>;
+  readonly provider: (model: string) => Promise<ModelProvider>;
 }
 
 interface Found {
@@ -80,7 +80,7 @@ export async function chooseModel(input: ChooseModelInput): Promise<Outcome<Chos
       const { provider } = target.value;
       const open = opened.get(provider.name) ?? openProvider(provider);
       opened.set(provider.name, open);
-      return await open;
+      return open;
     },
   });
 }
@@ -108,7 +108,7 @@ async function fromEnvironment(input: ChooseModelInput): Promise<Found | ReturnT
     const found = byKey('anthropic', 'ANTHROPIC_API_KEY');
     if (found !== undefined) return found;
   }
-  if (hasOtherOpenaiServer(env)) return await fromBaseURL(input);
+  if (hasOtherOpenaiServer(env)) return fromBaseURL(input);
   if (isSet(env['OPENAI_API_KEY'])) {
     const found = byKey('openai', 'OPENAI_API_KEY');
     if (found !== undefined) return found;

@@ -7,17 +7,18 @@ import { chatRequest } from './openai-chat-request.ts';
 import { listOpenaiModels, openaiClient } from './openai-client.ts';
 import type { ProviderOptions } from './provider-options.ts';
 import { runStream } from './run-stream.ts';
+import type { Watchdog } from './stream-watchdog.ts';
 
 /** A provider over chat completions. Loads the SDK with its first call. */
 export function openaiChatProvider(options: ProviderOptions): ModelProvider {
   return {
     name: options.name,
-    async stream(request, { signal, onDelta }) {
+    stream(request, call) {
       const body = chatRequest(request);
-      const reader = chatAnswer(request.model, (delta) => onDelta?.(delta));
-      const open = async ({ fetch, signal }: { fetch: typeof globalThis.fetch; signal: AbortSignal }) =>
+      const reader = chatAnswer(request.model, (delta) => call.onDelta?.(delta));
+      const open = async ({ fetch, signal }: Watchdog) =>
         (await openaiClient(options, fetch)).chat.completions.create(body, { signal });
-      return await runStream(options, signal, open, reader);
+      return runStream(options, call.signal, open, reader);
     },
     listModels: (signal) => listOpenaiModels(options, signal),
   };

@@ -16,7 +16,7 @@ export interface ResponsesAnswerOptions {
   readonly requested: string;
   readonly provider: string;
   readonly secrets: readonly string[];
-  onDelta(delta: ModelDelta): void;
+  readonly onDelta: (delta: ModelDelta) => void;
 }
 
 export function responsesAnswer(options: ResponsesAnswerOptions): AnswerReader<ResponseStreamEvent> {

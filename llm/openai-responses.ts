@@ -7,23 +7,24 @@ import { responsesAnswer } from './openai-responses-answer.ts';
 import { responsesRequest } from './openai-responses-request.ts';
 import { type ProviderOptions, secretsOf } from './provider-options.ts';
 import { runStream } from './run-stream.ts';
+import type { Watchdog } from './stream-watchdog.ts';
 
 /** A provider over the Responses API. Loads the SDK with its first call. */
 export function openaiResponsesProvider(options: ProviderOptions): ModelProvider {
   return {
     name: options.name,
-    async stream(request, { signal, onDelta }) {
+    stream(request, call) {
       const { body, seal } = responsesRequest(request);
       const reader = responsesAnswer({
         seal,
         requested: request.model,
         provider: options.name,
         secrets: secretsOf(options),
-        onDelta: (delta) => onDelta?.(delta),
+        onDelta: (delta) => call.onDelta?.(delta),
       });
-      const open = async ({ fetch, signal }: { fetch: typeof globalThis.fetch; signal: AbortSignal }) =>
+      const open = async ({ fetch, signal }: Watchdog) =>
         (await openaiClient(options, fetch)).responses.create(body, { signal });
-      return await runStream(options, signal, open, reader);
+      return runStream(options, call.signal, open, reader);
     },
     listModels: (signal) => listOpenaiModels(options, signal),
   };

@@ -11,6 +11,7 @@ import {
   type ScriptedAnswer,
   type ScriptedDialect,
   sse,
+  stringIn,
   textIn,
 } from './script.ts';
 
@@ -18,7 +19,7 @@ export const anthropicDialect: ScriptedDialect = {
   api: 'anthropic',
   path: '/v1/messages',
   readTurn(body) {
-    const names = objectsIn(body['tools']).map((tool) => String(tool['name']));
+    const names = objectsIn(body['tools']).map((tool) => stringIn(tool['name']));
     return readConversation(textIn(body['system']), names, objectsIn(body['messages']).flatMap(entriesOf));
   },
   events(answer, about) {
@@ -85,11 +86,11 @@ function entriesOf(message: JsonObject): readonly ConversationEntry[] {
   return blocks.flatMap((block): readonly ConversationEntry[] => {
     switch (block['type']) {
       case 'tool_result':
-        return [{ role: 'result', callId: String(block['tool_use_id']), text: textIn(block['content']) }];
+        return [{ role: 'result', callId: stringIn(block['tool_use_id']), text: textIn(block['content']) }];
       case 'tool_use':
-        return [{ role: 'call', callId: String(block['id']), name: String(block['name']) }];
+        return [{ role: 'call', callId: stringIn(block['id']), name: stringIn(block['name']) }];
       case 'text':
-        return [{ role: message['role'] === 'assistant' ? 'assistant' : 'user', text: String(block['text']) }];
+        return [{ role: message['role'] === 'assistant' ? 'assistant' : 'user', text: stringIn(block['text']) }];
       default:
         return [];
     }

@@ -12,6 +12,7 @@ import {
   type ScriptedAnswer,
   type ScriptedDialect,
   sse,
+  stringIn,
   textIn,
 } from './script.ts';
 
@@ -20,7 +21,7 @@ export const chatDialect: ScriptedDialect = {
   path: '/v1/chat/completions',
   readTurn(body) {
     const names = objectsIn(body['tools']).map((tool) =>
-      String((tool['function'] as JsonObject | undefined)?.['name']),
+      stringIn((tool['function'] as JsonObject | undefined)?.['name']),
     );
     const messages = objectsIn(body['messages']);
     const system = messages
@@ -74,11 +75,11 @@ function entriesOf(message: JsonObject): readonly ConversationEntry[] {
   const text = textIn(message['content']);
   switch (message['role']) {
     case 'tool':
-      return [{ role: 'result', callId: String(message['tool_call_id']), text }];
+      return [{ role: 'result', callId: stringIn(message['tool_call_id']), text }];
     case 'assistant': {
       const calls = objectsIn(message['tool_calls']).map((call): ConversationEntry => {
-        const name = String((call['function'] as JsonObject | undefined)?.['name']);
-        return { role: 'call', callId: String(call['id']), name };
+        const name = stringIn((call['function'] as JsonObject | undefined)?.['name']);
+        return { role: 'call', callId: stringIn(call['id']), name };
       });
       return text === '' ? calls : [{ role: 'assistant', text }, ...calls];
     }

@@ -2,13 +2,23 @@
 
 import type { JsonObject } from '../../shared/json.ts';
 import { type ConversationEntry, readConversation } from './conversation.ts';
-import { callIdOf, callsOf, objectsIn, outputTokensOf, piecesOf, type ScriptedDialect, sse, textIn } from './script.ts';
+import {
+  callIdOf,
+  callsOf,
+  objectsIn,
+  outputTokensOf,
+  piecesOf,
+  type ScriptedDialect,
+  sse,
+  stringIn,
+  textIn,
+} from './script.ts';
 
 export const responsesDialect: ScriptedDialect = {
   api: 'responses',
   path: '/v1/responses',
   readTurn(body) {
-    const names = objectsIn(body['tools']).map((tool) => String(tool['name']));
+    const names = objectsIn(body['tools']).map((tool) => stringIn(tool['name']));
     const input = body['input'];
     const items = typeof input === 'string' ? [{ role: 'user', content: input }] : objectsIn(input);
     return readConversation(textIn(body['instructions']), names, items.flatMap(entryOf));
@@ -30,7 +40,7 @@ export const responsesDialect: ScriptedDialect = {
     const item = (started: JsonObject, pieces: readonly string[], deltaType: string, finished: JsonObject) => {
       const output_index = output.length;
       send('response.output_item.added', { output_index, item: started });
-      const at = { output_index, item_id: String(started['id']), content_index: 0, summary_index: 0 };
+      const at = { output_index, item_id: stringIn(started['id']), content_index: 0, summary_index: 0 };
       for (const delta of pieces) send(deltaType, { ...at, delta });
       send('response.output_item.done', { output_index, item: finished });
       output.push(finished);
@@ -92,9 +102,9 @@ export function errorBody(error: Parameters<ScriptedDialect['errorBody']>[0]): J
 function entryOf(item: JsonObject): readonly ConversationEntry[] {
   switch (item['type'] ?? 'message') {
     case 'function_call':
-      return [{ role: 'call', callId: String(item['call_id']), name: String(item['name']) }];
+      return [{ role: 'call', callId: stringIn(item['call_id']), name: stringIn(item['name']) }];
     case 'function_call_output':
-      return [{ role: 'result', callId: String(item['call_id']), text: textIn(item['output']) }];
+      return [{ role: 'result', callId: stringIn(item['call_id']), text: textIn(item['output']) }];
     case 'message':
       return [{ role: item['role'] === 'assistant' ? 'assistant' : 'user', text: textIn(item['content']) }];
     default:

@@ -131,6 +131,8 @@ export const sse = (data: JsonObject, event?: string): string =>
 export const objectsIn = (value: unknown): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter((item): item is JsonObject => typeof item === 'object' && item !== null) : [];
 
+export const stringIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 export const textIn = (value: unknown): string => {
   if (typeof value === 'string') return value;
   return objectsIn(value)

@@ -9,7 +9,7 @@ import { anthropicDialect } from './anthropic-dialect.ts';
 import { chatDialect } from './chat-dialect.ts';
 import { httpErrorOf, OVERLOADED_EVENT } from './faults.ts';
 import { responsesDialect } from './responses-dialect.ts';
-import type { Script, ScriptedAnswer, ScriptedApi, ScriptedDialect } from './script.ts';
+import { type Script, type ScriptedAnswer, type ScriptedApi, type ScriptedDialect, stringIn } from './script.ts';
 
 /** One request, recorded when it arrives, before it is answered. */
 export interface RecordedRequest {
@@ -92,7 +92,7 @@ export async function startScriptedServer(options: ScriptedServerOptions): Promi
     const text = await readBody(request);
     if (options.keepBodies !== false) record.body = text;
     const body = JSON.parse(text) as JsonObject;
-    const model = String(body['model']);
+    const model = stringIn(body['model']);
     const cacheReadTokens = Math.floor(sharedPrefix(lastBodies.get(model) ?? '', text) / 4);
     lastBodies.set(model, text);
     const turn = { api: dialect.api, requestIndex: record.index, model, body, ...dialect.readTurn(body) };

@@ -14,7 +14,7 @@ export const TEST_KEY = 'sk-odin-test-0123456789abcdef';
 
 export interface ModelApi {
   readonly api: 'anthropic' | 'responses' | 'chat';
-  open(url: string, more?: Partial<ProviderOptions>): ModelProvider;
+  readonly open: (url: string, more?: Partial<ProviderOptions>) => ModelProvider;
 }
 
 export const MODEL_APIS: readonly ModelApi[] = [
