@@ -2,13 +2,10 @@
 // Closed everywhere: an unknown key is an error. Endpoints and keys are the user's alone: a repository must not choose them.
 
 import * as z from 'zod';
+import { ProviderConfig } from '../llm/known-providers.ts';
 import { MODES } from '../shared/modes.ts';
 
-const modelName = z
-  .string()
-  .regex(/^[^/\s]+\/\S+$/, 'must be provider/name, for example anthropic/claude-sonnet-4-5')
-  .describe('A model as provider/name.');
-
+const modelName = z.string().regex(/^\S+$/, 'must be a model as provider/name');
 const count = (text: string) => z.int().min(1).describe(text);
 const commands = (text: string) => z.array(z.string().trim().min(1)).describe(text);
 
@@ -47,25 +44,13 @@ const shared = {
   $schema: z.string().describe('Where an editor finds the schema of this file.').optional(),
 };
 
-const provider = z.strictObject({
-  api: z
-    .enum(['anthropic', 'openai-responses', 'openai-chat'])
-    .describe('Which of the three ways of asking this server understands.'),
-  baseUrl: z.url({ protocol: /^https?$/ }).describe('Where the server is.'),
-  apiKeyEnv: z
-    .string()
-    .regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable, not the key itself')
-    .describe('The environment variable that holds the key. Absent: no key is sent.')
-    .optional(),
-});
-
 export const projectConfigSchema = z.strictObject(shared).describe("Odin's settings for one project.");
 
 export const userConfigSchema = z
   .strictObject({
     ...shared,
     providers: z
-      .record(z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be lower-case letters, digits and -'), provider)
+      .record(z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be lower-case letters, digits and -'), ProviderConfig)
       .describe('Model servers by name; a model of one is named name/model.')
       .optional(),
   })
@@ -73,7 +58,6 @@ export const userConfigSchema = z
 
 export type ProjectConfig = z.infer<typeof projectConfigSchema>;
 export type UserConfig = z.infer<typeof userConfigSchema>;
-export type ProviderConfig = z.infer<typeof provider>;
 
 /** The JSON schema of odinconfig.json, as published. */
 export const configJsonSchema = (): object => ({

@@ -5,9 +5,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Node, ParseErrorCode } from 'jsonc-parser';
 import type * as z from 'zod';
+import type { ProviderConfig } from '../llm/known-providers.ts';
 import type { Mode } from '../shared/modes.ts';
 import { fail, type Outcome, ok } from '../shared/outcome.ts';
-import type { ProjectConfig, ProviderConfig, UserConfig } from './config-schema.ts';
+import type { ProjectConfig, UserConfig } from './config-schema.ts';
 import { nearestName } from './nearest-name.ts';
 
 export const PROJECT_CONFIG_FILE = 'odinconfig.json';

@@ -35,7 +35,7 @@ describe('settings files', () => {
       join(folder, 'home', 'config.json'),
       `{ "model": "a/user", "defaultMode": "plan", "AllowedCommands": ["ls"], "ForbiddenCommands": ["dd"],
          "fileCache": {"maxEntries": 9, "evictionPolicy": "lru"},
-         "providers": {"here": {"api": "openai-chat", "baseUrl": "http://127.0.0.1:8080/v1", "apiKeyEnv": "HERE_KEY"}} }`,
+         "providers": {"here": {"kind": "openai-chat", "baseURL": "http://127.0.0.1:8080/v1", "apiKeyEnv": "HERE_KEY"}} }`,
     );
     const config = await load();
     expect(config).toMatchObject({
@@ -48,7 +48,7 @@ describe('settings files', () => {
         allowedCommands: ['ls'],
         forbiddenCommands: ['dd', 'rm'],
         fileCache: { maxEntries: 3, evictionPolicy: 'lru' },
-        providers: { here: { api: 'openai-chat' } },
+        providers: { here: { kind: 'openai-chat' } },
       },
     });
   });
@@ -124,7 +124,7 @@ describe('settings files', () => {
       '{"defaultMode": "yolo"}',
       'odinconfig.json:1:17: "defaultMode": Invalid option: expected one of "ask"|"plan"|"edit".',
     ],
-    ['a model without provider', '{"model": "gpt"}', /1:11: "model": must be provider\/name/],
+    ['a model with a space', '{"model": "a b"}', /1:11: "model": must be a model as provider\/name/],
     ["a provider in a project's file", '{"providers": {}}', /"providers" belongs in the user's own config/],
   ])('%s is answered with its place and what to do', async (_title, text, expected) => {
     expect(await problem(text)).toEqual(typeof expected === 'string' ? expected : expect.stringMatching(expected));
@@ -132,25 +132,21 @@ describe('settings files', () => {
 
   test.each([
     [
-      'a key instead of its name',
-      '{"providers": {"x": {"api": "anthropic", "baseUrl": "http://h", "apiKeyEnv": "sk-1"}}}',
-      /the name of an environment variable/,
+      'an empty name of a key',
+      '{"providers": {"x": {"kind": "anthropic", "apiKeyEnv": ""}}}',
+      /"providers.x.apiKeyEnv": Too small/,
     ],
     [
       'an address that is none',
-      '{"providers": {"x": {"api": "anthropic", "baseUrl": "file:///etc"}}}',
-      /1:53: "providers.x.baseUrl"/,
+      '{"providers": {"x": {"kind": "anthropic", "baseURL": "file:///etc"}}}',
+      /:1:54: "providers.x.baseURL": Invalid URL/,
     ],
     [
       'an unknown key of a provider',
-      '{"providers": {"x": {"api": "anthropic", "baseUrl": "http://h", "apikey": "a"}}}',
+      '{"providers": {"x": {"kind": "anthropic", "apikey": "a"}}}',
       /unknown key "apikey" in "providers.x". Did you mean "apiKeyEnv"/,
     ],
-    [
-      'a provider name with capitals',
-      '{"providers": {"X": {"api": "anthropic", "baseUrl": "http://h"}}}',
-      /must be lower-case/,
-    ],
+    ['a provider name with capitals', '{"providers": {"X": {"kind": "anthropic"}}}', /must be lower-case/],
   ])("in the user's file, %s is refused", async (_title, text, expected) => {
     expect(await problem(text, 'user')).toMatch(expected);
   });

@@ -1,0 +1,26 @@
+// How a message ended, for one line. The answer itself says so too; this is the line below it.
+
+import type { EndReason } from '../shared/events.ts';
+import type { Usage } from '../shared/messages.ts';
+
+const WORDS: Readonly<Record<EndReason, string>> = {
+  completed: 'completed',
+  step_limit: 'stopped at the step limit (--max-steps raises it)',
+  budget: 'stopped by the budget',
+  repeated_calls: 'stopped: the same call was repeated without progress',
+  cancelled: 'cancelled',
+  planner_failure: 'failed: the model gave no usable answer',
+};
+
+export function describeEnd(end: {
+  readonly status: EndReason;
+  readonly steps: number;
+  readonly usage: Usage;
+}): string {
+  const { input, output, cacheRead } = end.usage;
+  const cached = cacheRead > 0 ? ` (${count(cacheRead)} cached)` : '';
+  const steps = end.steps === 1 ? '1 step' : `${end.steps} steps`;
+  return `${WORDS[end.status]} · ${steps} · ${count(input)} tokens in${cached}, ${count(output)} out`;
+}
+
+const count = (value: number): string => value.toLocaleString('en-US');

@@ -1,0 +1,145 @@
+// The plain line prompt of a terminal (SPEC G1, O6): one session, one line a message. What is typed while a message runs is queued.
+// Ctrl-C cancels what runs, or clears what is typed, or leaves. Several lines pasted at once are one message.
+
+import { once } from 'node:events';
+import { createInterface, type Interface } from 'node:readline';
+import type { Odin } from '../orchestrator/api.ts';
+import { cleanLine } from '../shared/clean-text.ts';
+import { isMode, MODES, type Mode } from '../shared/modes.ts';
+import { UserError } from '../shared/outcome.ts';
+import { EXIT } from './exit-codes.ts';
+import type { Renderer } from './render-plain.ts';
+
+export interface LinePrompt {
+  /** Null: a new session with the first message. */
+  readonly sid: string | null;
+  readonly mode: Mode;
+  readonly limits: { readonly maxSteps: number };
+  readonly renderer: Renderer;
+  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
+}
+
+const HELP = `Type a message and press Enter. While one runs, more can be typed: they are done one after the other.
+  /mode ask|plan|edit   the mode of what is typed next; ask and plan only read
+  /help                 this
+  /quit                 leave (Ctrl-D too)
+Ctrl-C cancels what runs; at an empty prompt it leaves.`;
+
+/** Runs until the person leaves. */
+export async function linePrompt(odin: Odin, options: LinePrompt): Promise<number> {
+  const { input, output } = options;
+  const reader = createInterface({ input, output, terminal: input.isTTY === true });
+  const say = (text: string) => void output.write(`${text}\n`);
+  let mode = options.mode;
+  const prompt = () => {
+    reader.setPrompt(`${mode}> `);
+    if (session.running() === 0) reader.prompt();
+  };
+  const session = followedSession(odin, options, prompt, (message) => {
+    say(`odin: the session can no longer be followed: ${message}`);
+    reader.close();
+  });
+
+  async function take(text: string): Promise<void> {
+    const [command, argument, more] = text.split(/\s+/, 3);
+    if (text === '') return;
+    if (command === '/mode' && more === undefined) {
+      if (argument !== undefined && isMode(argument)) mode = argument;
+      else say(`modes: ${MODES.join(', ')}. Now: ${mode}.`);
+    } else if (text === '/help') {
+      say(HELP);
+    } else if (text === '/quit' || text === '/exit') {
+      reader.close();
+    } else if (/^\/[a-z]+$/.test(text)) {
+      say(`there is no ${text}. /help shows what there is.`);
+    } else {
+      const { seq, position } = await session.submit(mode, text);
+      if (position > 1) say(`message ${seq} (${mode}) waits at position ${position}`);
+    }
+  }
+  async function interrupt(): Promise<void> {
+    if (session.running() > 0) return void (await odin.cancel(session.sid, 'Ctrl-C'));
+    if (reader.line === '') return reader.close();
+    reader.write(null, { ctrl: true, name: 'e' });
+    reader.write(null, { ctrl: true, name: 'u' });
+  }
+  const guarded = async (what: () => Promise<void>) => {
+    try {
+      await what();
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      say(`odin: ${cleanLine(error.message)}`);
+    }
+  };
+
+  const onInterrupt = () => void guarded(interrupt);
+  const onTerminate = () => reader.close();
+  reader.on('SIGINT', onInterrupt);
+  process.on('SIGINT', onInterrupt).on('SIGTERM', onTerminate);
+  try {
+    if (input.isTTY === true) say('Odin. /help shows what can be typed, /quit leaves.');
+    prompt();
+    await eachMessage(reader, async (text) => {
+      await guarded(() => take(text));
+      prompt();
+    });
+    if (session.running() > 0) say('What is not done goes on with: odin run --continue');
+  } finally {
+    process.off('SIGINT', onInterrupt).off('SIGTERM', onTerminate);
+    reader.close();
+    await session.leave();
+  }
+  return EXIT.completed;
+}
+
+/** The session behind the prompt: followed from its first message on, and which of the messages typed here are not done. */
+function followedSession(
+  odin: Odin,
+  { sid: given, limits, renderer }: LinePrompt,
+  onDone: () => void,
+  onLost: (message: string) => void,
+) {
+  const sid = given ?? odin.newSession();
+  const stop = new AbortController();
+  const unfinished = new Set<number>();
+  let following: Promise<void> | null = null;
+  const follow = async (from: string) => {
+    for await (const event of odin.follow(sid, { from, signal: stop.signal })) {
+      renderer.show(event);
+      if (event.type === 'AgentDone' && unfinished.delete(event.seq)) onDone();
+    }
+  };
+  return {
+    sid,
+    running: () => unfinished.size,
+    async submit(mode: Mode, body: string) {
+      const from = given === null || following !== null ? '0' : (await odin.state(sid)).upTo;
+      const submitted = await odin.submit(sid, { mode, body, limits });
+      unfinished.add(submitted.seq);
+      following ??= follow(from).catch((error: Error) => onLost(cleanLine(error.message)));
+      return submitted;
+    },
+    async leave(): Promise<void> {
+      stop.abort();
+      await following;
+    },
+  };
+}
+
+/** Hands on one message after the other until the input ends. Lines that come in one piece were pasted: they are one message. */
+async function eachMessage(reader: Interface, take: (text: string) => Promise<void>): Promise<void> {
+  const lines: string[] = [];
+  let last = Promise.resolve();
+  const flush = () => {
+    const text = lines.splice(0).join('\n').trim();
+    last = last.then(() => take(text));
+    last.catch(() => reader.close());
+  };
+  reader.on('line', (line) => {
+    if (lines.push(line) === 1) setImmediate(flush);
+  });
+  await once(reader, 'close');
+  flush();
+  await last;
+}

@@ -1,0 +1,213 @@
+// Every command of `odin` with its arguments and options. What a command does is in commands/, loaded when it is called.
+
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { nearestName } from '../orchestrator/nearest-name.ts';
+import { MODES, type Mode } from '../shared/modes.ts';
+import { UserError } from '../shared/outcome.ts';
+import type { QueueChange } from './commands/queue.ts';
+import type { RunOptions } from './commands/run.ts';
+import type { SendOptions } from './commands/send.ts';
+import type { ToolOptions } from './commands/tool.ts';
+import { EXIT, EXIT_CODES_HELP } from './exit-codes.ts';
+
+export const VERSION = '0.1.0';
+
+const SESSION_HELP = 'id of a session, the beginning of one, or "last"';
+
+const EXAMPLES = `
+A prompt needs no command: odin "where is the retry policy decided?"
+Without a prompt, in a terminal, odin asks for messages line by line.
+
+${EXIT_CODES_HELP}`;
+
+/** The program, and the exit code of the command that it ran. */
+export function buildProgram(): { readonly program: Command; exitCode(): number } {
+  let code: number = EXIT.completed;
+  const settle = async (running: Promise<number>) => {
+    code = await running;
+  };
+  const program = new Command('odin')
+    .description('Odin answers questions about a repository, plans changes and makes them.')
+    .version(VERSION, '-V, --version')
+    .helpCommand('help [command]', 'show the help of a command')
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'odin: ')) })
+    .addHelpText('after', EXAMPLES);
+  addRun(program, settle);
+  addSessions(program, settle);
+  addQueue(program, settle);
+  addTools(program, settle);
+  return { program, exitCode: () => code };
+}
+
+type Settle = (running: Promise<number>) => Promise<void>;
+
+const modeOption = () =>
+  new Option(
+    '-m, --mode <mode>',
+    'ask and plan only read, edit changes files (default: defaultMode of the settings, else ask)',
+  ).choices([...MODES]);
+const stepsOption = () =>
+  new Option('--max-steps <n>', 'stop after so many steps (default: maxSteps of the settings, else 25)').argParser(
+    wholeNumber,
+  );
+const jsonOption = (what: string) => new Option('--json', what);
+
+function addRun(program: Command, settle: Settle): void {
+  program
+    .command('run', { isDefault: true })
+    .description('run one message and print its answer; without a prompt, ask for messages (the default command)')
+    .argument('[prompt...]', 'what to do; "-" reads it from stdin, as does a pipe when there is no prompt')
+    .addOption(modeOption())
+    .option('--model <provider/name>', 'the model that plans and answers')
+    .option('--small-model <provider/name>', 'the lesser model for small jobs')
+    .addOption(stepsOption())
+    .addOption(new Option('-s, --session <id>', `go on with a session: ${SESSION_HELP}`).conflicts('continue'))
+    .option('-c, --continue', 'go on with the newest session')
+    .addOption(jsonOption('print events, one JSON object a line (docs/events.md)'))
+    .addHelpText(
+      'after',
+      `\nThe answer goes to stdout, progress to stderr. Ctrl-C cancels; a second one leaves at once.\n\n${EXIT_CODES_HELP}`,
+    )
+    .action(async (prompt: string[], options: RunOptions) => {
+      refuseMistypedCommand(prompt, program);
+      await settle((await import('./commands/run.ts')).run(prompt, options));
+    });
+  program
+    .command('send')
+    .description('queue a message in a session from another terminal')
+    .argument('<session>', SESSION_HELP)
+    .argument('[message...]', 'what to do; "-", or a pipe, reads it from stdin')
+    .addOption(modeOption())
+    .addOption(stepsOption())
+    .addOption(jsonOption('print {session, seq, position, mode}'))
+    .action(async (session: string, message: string[], options: SendOptions) => {
+      await settle((await import('./commands/send.ts')).send(session, message, options));
+    });
+  program
+    .command('attach')
+    .description('follow a session that runs elsewhere; Ctrl-C leaves it running')
+    .argument('<session>', SESSION_HELP)
+    .addOption(jsonOption('print events, one JSON object a line'))
+    .action(async (session: string, options: { json?: boolean }) => {
+      await settle((await import('./commands/attach.ts')).attach(session, options));
+    });
+  program
+    .command('cancel')
+    .description('cancel what runs in a session')
+    .argument('<session>', SESSION_HELP)
+    .action(async (session: string) => {
+      await settle((await import('./commands/cancel.ts')).cancel(session));
+    });
+}
+
+function addSessions(program: Command, settle: Settle): void {
+  const sessions = program.command('sessions').description('list, show and export sessions');
+  sessions
+    .command('list', { isDefault: true })
+    .description('the sessions of this project, newest first')
+    .addOption(jsonOption('one object a line'))
+    .action(async (options: { json?: boolean }) => {
+      await settle((await import('./commands/sessions.ts')).listSessions(options));
+    });
+  sessions
+    .command('show')
+    .description('what was asked, done and answered')
+    .argument('<session>', SESSION_HELP)
+    .addOption(jsonOption('its state as one object'))
+    .action(async (session: string, options: { json?: boolean }) => {
+      await settle((await import('./commands/sessions.ts')).showSession(session, options));
+    });
+  sessions
+    .command('export')
+    .description('the whole journal as JSON lines')
+    .argument('<session>', SESSION_HELP)
+    .action(async (session: string) => {
+      await settle((await import('./commands/sessions.ts')).exportSession(session));
+    });
+}
+
+function addQueue(program: Command, settle: Settle): void {
+  const queue = program.command('queue').description('list, remove and edit waiting messages');
+  queue
+    .command('list', { isDefault: true })
+    .description('what waits, in one session or in all')
+    .argument('[session]', SESSION_HELP)
+    .addOption(jsonOption('one object a line'))
+    .action(async (session: string | undefined, options: { json?: boolean }) => {
+      await settle((await import('./commands/queue.ts')).listQueue(session, options));
+    });
+  queue
+    .command('remove')
+    .description('take a waiting message out')
+    .argument('<session>', SESSION_HELP)
+    .addArgument(new Argument('<seq>', 'number of the message').argParser(wholeNumber))
+    .action(async (session: string, seq: number) => {
+      await settle((await import('./commands/queue.ts')).removeQueued(session, seq));
+    });
+  queue
+    .command('edit')
+    .description('change a waiting message')
+    .argument('<session>', SESSION_HELP)
+    .addArgument(new Argument('<seq>', 'number of the message').argParser(wholeNumber))
+    .option('--body <text>', 'its new text')
+    .addOption(new Option('-m, --mode <mode>', 'its new mode').choices([...MODES]))
+    .action(async (session: string, seq: number, options: QueueChange & { mode?: Mode }) => {
+      await settle((await import('./commands/queue.ts')).editQueued(session, seq, options));
+    });
+}
+
+function addTools(program: Command, settle: Settle): void {
+  program
+    .command('tool')
+    .description('run one tool without a model')
+    .argument('<name>', 'for example Grep')
+    .argument('[arguments]', 'a JSON object, for example \'{"pattern":"retry"}\'')
+    .addOption(modeOption())
+    .addOption(jsonOption('the whole outcome as one object'))
+    .action(async (name: string, args: string | undefined, options: ToolOptions) => {
+      await settle((await import('./commands/tool.ts')).tool(name, args, options));
+    });
+  program
+    .command('models')
+    .description('list the models that can be used, and which a run would use')
+    .addOption(jsonOption('one object'))
+    .action(async (options: { json?: boolean }) => {
+      await settle((await import('./commands/models.ts')).models(options));
+    });
+  program
+    .command('doctor')
+    .description('check Node, Redis, ripgrep, model access and the rest, and say what to do')
+    .addOption(jsonOption('one object a check, one a line'))
+    .action(async (options: { json?: boolean }) => {
+      await settle((await import('./commands/doctor.ts')).doctor(options));
+    });
+  program
+    .command('demo')
+    .description('see Odin work on a folder with a scripted model: none is asked, nothing is changed')
+    .argument('[folder]', 'the folder (default: this one)')
+    .addOption(jsonOption('print events, one JSON object a line'))
+    .action(async (folder: string | undefined, options: { json?: boolean }) => {
+      await settle((await import('./commands/demo.ts')).demo(folder, options));
+    });
+}
+
+/** `odin sesions` is meant as a command, not as a question to a model. */
+function refuseMistypedCommand(prompt: readonly string[], program: Command): void {
+  const only = prompt[0];
+  if (prompt.length !== 1 || only === undefined || !/^[a-z-]{3,}$/.test(only) || program.args[0] === 'run') return;
+  const near = nearestName(
+    only,
+    program.commands.map((command) => command.name()),
+  );
+  if (near !== null)
+    throw new UserError(`there is no command "${only}". Did you mean "odin ${near}"? As a prompt: odin run ${only}`);
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < 1) {
+    throw new InvalidArgumentError('It must be a whole number, 1 or more.');
+  }
+  return value;
+}

@@ -1,0 +1,122 @@
+// The stream for people, as plain lines (SPEC G1): progress on stderr, the answer once on stdout. Where stdout is a terminal the text
+// streams there as it comes; else stdout gets the final answer alone, as the model wrote it. Keeps what belongs to one line until it is
+// whole: parallel calls never mix. No I/O but its two sinks, no timers, no clock.
+
+import { cleanLine, cleanText } from '../shared/clean-text.ts';
+import type { StreamEvent } from '../shared/stream-events.ts';
+import { describeCall } from './describe-call.ts';
+import { describeEnd } from './describe-end.ts';
+import { createScreen, type ScreenOptions } from './screen.ts';
+import { createStepText } from './step-text.ts';
+
+export interface Renderer {
+  show(event: StreamEvent): void;
+}
+
+export interface PlainOptions extends ScreenOptions {
+  /** Print what the user asked, too: where others ask, or several messages follow one another. */
+  readonly showPrompts: boolean;
+}
+
+type EventOfType<T extends StreamEvent['type']> = Extract<StreamEvent, { readonly type: T }>;
+
+/** What is known so far of a call whose line is not printed yet. */
+interface OpenCall {
+  readonly title: string;
+  readonly end?: EventOfType<'ToolCallEnd'>;
+  readonly result?: EventOfType<'ToolResult'>;
+}
+
+const TODO_MARKS = { pending: '☐', in_progress: '◐', completed: '☑' } as const;
+const MAX_DESCRIPTION = 160;
+
+export function createPlainRenderer(options: PlainOptions): Renderer {
+  const { paint } = options;
+  const calls = new Map<string, OpenCall>();
+  const screen = createScreen(options);
+  const shown = { text: '' };
+  let text = createStepText(options, screen, shown);
+
+  function toolLine(op: string, more: Partial<OpenCall>, tool: string): void {
+    const call = { ...(calls.get(op) ?? { title: cleanLine(tool) }), ...more };
+    calls.set(op, call);
+    if (call.end === undefined || call.result === undefined) return;
+    calls.delete(op);
+    const isGood = call.result.status === 'ok';
+    const description = cleanLine(call.result.description, MAX_DESCRIPTION);
+    const status = isGood ? '' : `${call.result.status}: `;
+    const line = `${paint(isGood ? 'green' : 'red', '●')} ${call.title} → ${status}${description}`;
+    screen.line(`${line} ${paint('dim', `(${duration(call.end.durationMs)})`)}`);
+  }
+
+  function show(event: StreamEvent): void {
+    switch (event.type) {
+      case 'SessionOpened':
+        return screen.line(paint('dim', `session ${event.session} in ${cleanLine(event.root)}`));
+      case 'MessageQueued':
+        if (event.position > 1) screen.line(paint('dim', `message ${event.seq} waits at position ${event.position}`));
+        return;
+      case 'MessageStarted':
+        if (options.showPrompts) screen.line(`${paint('cyan', `${event.mode}>`)} ${cleanText(event.body).trimEnd()}`);
+        return screen.line(paint('dim', `${event.mode} mode, ${cleanLine(event.model)}`));
+      case 'StepStarted':
+        text.giveUp(event.attempt > 1);
+        text = createStepText(options, screen, shown);
+        return screen.status(`thinking (step ${event.step})…`);
+      case 'StreamText':
+        return text.delta(event.delta);
+      case 'StepText':
+        return text.whole(event.text);
+      case 'ToolCallStart':
+        text.isProgress();
+        calls.set(event.op, { title: describeCall(event.tool, event.args) });
+        return screen.status(`${describeCall(event.tool, event.args)}…`);
+      case 'ToolProgress':
+        return screen.line(paint('dim', `  ${cleanLine(event.text, MAX_DESCRIPTION)}`));
+      case 'ToolCallEnd':
+        return toolLine(event.op, { end: event }, event.tool);
+      case 'ToolResult':
+        return toolLine(event.op, { result: event }, event.tool);
+      case 'TodosChanged':
+        for (const todo of event.todos)
+          screen.line(`  ${TODO_MARKS[todo.status]} ${cleanLine(todo.content, MAX_DESCRIPTION)}`);
+        return;
+      case 'RetryScheduled':
+        screen.line(
+          paint(
+            'yellow',
+            `! ${cleanLine(event.message)} (${event.code}); trying again in ${duration(event.dueAt - event.at)}`,
+          ),
+        );
+        return screen.status('waiting…');
+      case 'PermissionAsked':
+        screen.line(paint('yellow', `? ${cleanLine(event.title)}`));
+        for (const reason of event.reasons) screen.line(`  because ${cleanLine(reason)}`);
+        for (const line of cleanText(event.detail).trimEnd().split('\n')) screen.line(`  | ${line}`);
+        return;
+      case 'PermissionAnswered':
+        return screen.line(`  ${cleanLine(event.decision)}, by ${cleanLine(event.by)}`);
+      case 'CancelRequested':
+        return screen.line(paint('yellow', `cancelling, asked by ${cleanLine(event.by)}`));
+      case 'AgentError':
+        return screen.line(paint('red', `✗ ${cleanLine(event.message)} (${event.code})`));
+      case 'AgentDone':
+        text.answer(event.answer);
+        text = createStepText(options, screen, shown);
+        calls.clear();
+        return screen.line(paint(event.status === 'completed' ? 'dim' : 'yellow', describeEnd(event)));
+      case 'StreamThinking':
+      case 'Usage':
+      case 'PersistMessage':
+        return;
+    }
+  }
+  return { show };
+}
+
+const duration = (ms: number): string =>
+  ms < 1000
+    ? `${Math.max(0, Math.round(ms))} ms`
+    : ms < 60_000
+      ? `${(ms / 1000).toFixed(1)} s`
+      : `${Math.round(ms / 60_000)} min`;
