@@ -1,0 +1,118 @@
+// Bundles Odin for a quick start: dist/<hash>/main.js and its chunks side by side, and the threads' entries in workers/ below, where
+// orchestrator/pool.ts looks for them. What is imported lazily stays in chunks of its own.
+// A build never touches an older one, which a running Odin may still be loading chunks from; manifest.json names the current one.
+
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
+import { extname, join, relative, sep } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dist = join(root, 'dist');
+const KEEP_MS = 24 * 60 * 60 * 1000;
+
+/** Packages that find files of their own by path (a worker, a binary, style sheets), or that load native code. */
+const external = ['@vscode/ripgrep', 'piscina', 'jsdom', '@napi-rs/keyring', 'msgpackr-extract'];
+
+/** Its main file hides its imports from bundlers; this one does not. */
+const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' };
+
+/** CommonJS code inside the bundle expects these names. */
+const banner = [
+  "import { createRequire as __createRequire } from 'node:module';",
+  'const require = __createRequire(import.meta.url);',
+  'const __filename = import.meta.filename, __dirname = import.meta.dirname;',
+].join('\n');
+
+const entries = [
+  { in: 'cli/main.ts', out: 'main' },
+  ...readdirSync(join(root, 'workers'))
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => ({ in: `workers/${name}`, out: `workers/${name.slice(0, -3)}` }))
+    .filter((entry) => /^export default /m.test(readFileSync(join(root, entry.in), 'utf8'))),
+];
+
+/**
+ * Node finds the named exports of a CommonJS package that is imported with `await import()`; esbuild would leave only `default`.
+ * A small module in between re-exports them by the names that Node finds.
+ * @type {import('esbuild').Plugin}
+ */
+const lazyCommonJs = {
+  name: 'lazy-commonjs',
+  setup(builder) {
+    builder.onResolve({ filter: /^[^./]/ }, async ({ path, kind, resolveDir, importer, pluginData }) => {
+      const ours = pluginData === 'seen' || path in alias || path.startsWith('node:');
+      if (kind !== 'dynamic-import' || ours) return undefined;
+      const resolved = await builder.resolve(path, { kind, resolveDir, importer, pluginData: 'seen' });
+      if (resolved.external || !isCommonJs(resolved.path)) return undefined;
+      return { path: resolved.path, namespace: 'lazy-commonjs' };
+    });
+    builder.onLoad({ filter: /./, namespace: 'lazy-commonjs' }, async ({ path }) => {
+      const names = Object.keys(await import(pathToFileURL(path).href));
+      const named = names.filter((name) => name !== 'default' && name !== 'module.exports').join(', ');
+      const from = JSON.stringify(path);
+      return { contents: `export { ${named} } from ${from};\nexport { default } from ${from};\n`, resolveDir: root };
+    });
+  },
+};
+
+/** @param {string} path */
+function isCommonJs(path) {
+  if (extname(path) !== '.js') return extname(path) === '.cjs';
+  const owner = findPackageJSON(pathToFileURL(path));
+  return owner === undefined || JSON.parse(readFileSync(owner, 'utf8')).type !== 'module';
+}
+
+const result = await build({
+  absWorkingDir: root,
+  entryPoints: entries,
+  outdir: dist,
+  bundle: true,
+  splitting: true,
+  write: false,
+  metafile: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  alias,
+  chunkNames: '[name]-[hash]',
+  banner: { js: banner },
+  external,
+  plugins: [lazyCommonJs],
+  keepNames: true,
+  legalComments: 'none',
+  logLevel: 'error',
+}).catch(() => process.exit(1));
+
+const name = createHash('sha256')
+  .update(result.outputFiles.map((file) => `${relative(dist, file.path)} ${file.hash}`).join('\n'))
+  .digest('hex')
+  .slice(0, 12);
+if (!existsSync(join(dist, name))) {
+  const unfinished = join(dist, `unfinished-${process.pid}`);
+  for (const file of result.outputFiles) {
+    const path = join(unfinished, relative(dist, file.path));
+    mkdirSync(join(path, '..'), { recursive: true });
+    writeFileSync(path, file.contents);
+  }
+  renameSync(unfinished, join(dist, name));
+}
+
+// Packages are covered by npm's own record of them: it changes with every install.
+const ours = Object.keys(result.metafile.inputs).filter((path) => !path.split(/[/\\]/).includes('node_modules'));
+const inputs = [...ours, 'package.json', 'scripts/build.mjs', 'node_modules/.package-lock.json'].map((path) => {
+  const { size, mtimeMs } = statSync(join(root, path));
+  return [path.split(sep).join('/'), size, mtimeMs];
+});
+const manifest = join(dist, 'manifest.json');
+writeFileSync(`${manifest}.new`, `${JSON.stringify({ build: name, inputs })}\n`);
+renameSync(`${manifest}.new`, manifest);
+
+for (const entry of readdirSync(dist, { withFileTypes: true })) {
+  const path = join(dist, entry.name);
+  if (entry.isDirectory() && entry.name !== name && Date.now() - statSync(path).mtimeMs > KEEP_MS) {
+    rmSync(path, { recursive: true, force: true });
+  }
+}
