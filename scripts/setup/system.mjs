@@ -101,11 +101,12 @@ async function tryPackages(manager) {
 
 /** Debian's redis-server is its redis-check-rdb under another name; the name alone is in the package with the service. */
 async function linkServer() {
+  const folder = '/usr/local/bin';
+  if (!(process.env.PATH ?? '').split(delimiter).includes(folder)) return;
   for (const kind of ['redis', 'valkey']) {
-    const program = `/usr/bin/${kind}-check-rdb`;
-    const name = `${kind}-server`;
-    const link = join('/usr/local/bin', name);
-    if (!existsSync(program) || existsSync(link)) continue;
+    const program = findOnPath(`${kind}-check-rdb`);
+    const link = join(folder, `${kind}-server`);
+    if (program === null || existsSync(link)) continue;
     rmSync(link, { force: true });
     symlinkSync(program, link);
     const version = await run(link, ['--version']);
