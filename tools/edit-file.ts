@@ -1,0 +1,57 @@
+// What EditTool and MultiEditTool have in common: the gate before an edit and the words after it. The edit itself is the file
+// port's: current content, exact matches, all or nothing (ARCHITECTURE 8).
+
+import type { Gate, ToolContext, ToolResponse } from '../shared/define-tool.ts';
+import type { FileChange, ProposedChange, TextEdit } from '../shared/files-port.ts';
+import type { Json } from '../shared/json.ts';
+import { type Outcome, ok } from '../shared/outcome.ts';
+import { checkSufficiency, type EditValidation } from './edit-validation.ts';
+import { pathGate } from './path-policy.ts';
+
+/** The gate of any file change: can it be made, is the path allowed, is the file known well enough. Asks nobody in vain. */
+export async function gateChange<Args>(
+  path: string,
+  change: ProposedChange,
+  validation: EditValidation,
+  ctx: ToolContext,
+): Promise<Gate<Args>> {
+  const target = await ctx.files.resolve(path);
+  if (!target.ok) return { verdict: 'deny', code: target.failure.code, message: target.failure.message };
+  const gate = pathGate('write', target.value, ctx.root, ctx.mode);
+  if (gate.verdict === 'deny') return gate;
+  const preview = await ctx.files.preview(target.value.real, change);
+  if (!preview.ok) return { verdict: 'deny', code: preview.failure.code, message: preview.failure.message };
+  if ('edits' in change) {
+    const known = await checkSufficiency(preview.value, change.edits, validation, ctx);
+    if (!known.enough) return { verdict: 'deny', code: 'insufficient', message: known.message };
+  }
+  return gate.verdict === 'ask' ? { ...gate, detail: `${gate.detail}\n${preview.value.diff}` } : gate;
+}
+
+export async function runEdits(
+  path: string,
+  edits: readonly TextEdit[],
+  ctx: ToolContext,
+): Promise<Outcome<ToolResponse>> {
+  const change = await ctx.files.edit(path, edits, (intent) => ctx.intend(intent), ctx.signal);
+  return change.ok ? ok(changeResponse('Edited', change.value)) : change;
+}
+
+/** The answer after a change. The model knows what it sent, so the diff is shown only when the file was not what it had read. */
+export function changeResponse(verb: string, change: FileChange): ToolResponse {
+  const { path, added, removed, diff, rebased } = change;
+  const same = change.beforeHash === change.afterHash;
+  const lines = `+${added} -${removed} lines`;
+  const text = same
+    ? `${path} already has exactly this content. Nothing was written.`
+    : rebased
+      ? `${verb} ${path} (${lines}). The file had changed since you read it; the edit was made on its current content:\n${diff}`
+      : `${verb} ${path} (${lines}).`;
+  return { text, description: `${verb} ${path} (${lines})`, affectedFiles: [path], data: asJson(change) };
+}
+
+const asJson = (change: FileChange): Json => ({
+  ...change,
+  beforeBlob: change.beforeBlob && { ...change.beforeBlob },
+  afterBlob: change.afterBlob && { ...change.afterBlob },
+});
