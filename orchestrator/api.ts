@@ -28,6 +28,8 @@ export interface OpenOptions {
   readonly models?: ModelPair;
   /** Lines for the user about what takes long or is degraded. */
   notice?(line: string): void;
+  /** What happens inside, for a log file: no prompts, no secrets. */
+  log?(message: string, detail: Readonly<Record<string, unknown>>): void;
 }
 
 export interface SubmitOptions {

@@ -4,18 +4,24 @@
 // Invariant: memory may be ahead of the journal, the outside world never: whoever performs an effect awaits `flushed()`.
 // A rejected append (Fenced, Redis gone) rejects every later flush, so no effect follows it.
 
-import type { JournalEvent, Payload } from '../shared/events.ts';
+import type { EventOf, JournalEvent, Payload } from '../shared/events.ts';
 import type { JournalPort } from '../shared/ports.ts';
+import { INLINE_BYTES } from './blobs.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { remember } from './session-memory.ts';
-
-/** Content over this goes to the blob store. */
-export const INLINE_BYTES = 16 * 1024;
 
 export interface Recorder {
   record(event: JournalEvent): void;
   /** Resolves when everything recorded so far is durable; rejects when the journal is no longer ours. */
   flushed(): Promise<void>;
+  /** Records the message's last event through `finish`, which makes it durable and moves the session on. */
+  finish<T>(event: EventOf<'msg.done'>, finish: (stored: EventOf<'msg.done'>) => Promise<Finished<T>>): Promise<T>;
+}
+
+export interface Finished<T> {
+  /** Id of the event. */
+  readonly id: string;
+  readonly next: T;
 }
 
 export interface RecorderPorts {
@@ -67,6 +73,14 @@ export function createRecorder(ports: RecorderPorts): Recorder {
       ports.onRecorded(event);
     },
     flushed: () => last,
+    async finish(event, finish) {
+      await last;
+      const stored = isLarge(event) ? await withBlobs(event, ports.putBlob) : event;
+      const { id, next } = await finish(stored as EventOf<'msg.done'>);
+      remember(ports.memory, event, id);
+      ports.onDurable(id, event);
+      return next;
+    },
   };
 }
 

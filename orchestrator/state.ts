@@ -46,6 +46,8 @@ function applyEvent(state: State, event: JournalEvent): State {
     case 'tool.done':
       return toolDone(state, event);
     case 'msg.done':
+      // A message that was removed while it waited has an end and no start.
+      if (state.messages.at(-1)?.seq !== event.seq) return state;
       return {
         ...inMessage(state, () => ({
           status: event.status,

@@ -24,10 +24,13 @@ export interface ToolCallDeps {
   record(event: JournalEvent): void;
   flushed(): Promise<void>;
   /** What the tool may reach, made for this call. */
-  context(call: ToolCallSummary, more: Pick<ToolContext, 'signal' | 'report' | 'intend'>): ToolContext;
+  context(call: ToolCallSummary, more: CallContext): ToolContext;
   now(): number;
   log(message: string, detail: Record<string, unknown>): void;
 }
+
+/** The part of a tool's context that is the call's own. */
+export type CallContext = Pick<ToolContext, 'signal' | 'report' | 'intend'>;
 
 export interface RunningCall {
   readonly call: ToolCallSummary;

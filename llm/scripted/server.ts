@@ -43,6 +43,8 @@ export interface ScriptedServerOptions {
   readonly models?: readonly string[];
   /** Default true. False for runs of thousands of requests: their bodies are dropped once read. */
   readonly keepBodies?: boolean;
+  /** Called when an answer's last byte is written. */
+  readonly onAnswered?: () => void;
 }
 
 const DIALECTS: readonly ScriptedDialect[] = [anthropicDialect, responsesDialect, chatDialect];
@@ -70,6 +72,7 @@ export async function startScriptedServer(options: ScriptedServerOptions): Promi
       aborted: false,
     };
     requests.push(record);
+    response.on('finish', () => options.onAnswered?.());
     response.on('close', () => {
       record.aborted = !response.writableFinished;
     });

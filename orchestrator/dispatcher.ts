@@ -1,0 +1,87 @@
+// Sees to it that wake-ups become turns in the process that owns the workspace (SPEC O6, C2). BullMQ sequences them, with one
+// exception: until it is loaded, an idle session's message runs at once and its job follows, so that a short run starts
+// fast. Both ways lead to the same claim, so it does not matter which comes first.
+
+import type { TurnQueue } from './queue.ts';
+import type { SessionRunner } from './session-runner.ts';
+import type { Turn } from './turn-ticket.ts';
+
+export interface Dispatcher {
+  /** A session's next message is there. */
+  wake(turn: Turn): void;
+  /** Opens the queue and takes work from it, from dead processes too. */
+  start(): Promise<void>;
+  /** Puts back what runs, so that another process can go on with it. */
+  close(): Promise<void>;
+}
+
+const SWEEP_MS = 2_000;
+
+export function createDispatcher(deps: {
+  readonly runner: SessionRunner;
+  openQueue(): Promise<TurnQueue>;
+  log(message: string, detail: Record<string, unknown>): void;
+}): Dispatcher {
+  const direct = new Map<string, { readonly turn: Turn; readonly done: Promise<void> }>();
+  const leaving = new AbortController();
+  let queue: TurnQueue | null = null;
+  let starting: Promise<void> | null = null;
+  let sweeping: NodeJS.Timeout | null = null;
+
+  const wake = (turn: Turn): void => {
+    if (leaving.signal.aborted || direct.has(keyOf(turn))) return;
+    if (queue) {
+      queue.add(turn).catch((error: unknown) => note('a wake-up was not queued', error));
+      return;
+    }
+    const done = deps.runner.run(turn, null, leaving.signal).then(
+      (next) => {
+        direct.delete(keyOf(turn));
+        if (next) wake(next);
+      },
+      (error: unknown) => {
+        direct.delete(keyOf(turn));
+        note('a turn ended early', error);
+      },
+    );
+    direct.set(keyOf(turn), { turn, done });
+  };
+
+  const note = (message: string, error: unknown) =>
+    deps.log(message, { error: error instanceof Error ? error.message : String(error) });
+
+  const start = async (): Promise<void> => {
+    const opened = await deps.openQueue();
+    if (leaving.signal.aborted) return opened.close();
+    queue = opened;
+    opened.work(async (job, signal) => {
+      // The job of a message that runs here already: it ends with it.
+      const own = direct.get(keyOf(job));
+      if (own) return own.done.then(() => null);
+      return deps.runner.run(job, job.job, signal);
+    });
+    await Promise.all([...direct.values()].map(({ turn }) => opened.add(turn)));
+    await opened.sweep();
+    sweeping = setInterval(() => {
+      opened.sweep().catch((error: unknown) => note('the sweep failed', error));
+    }, SWEEP_MS).unref();
+  };
+
+  return {
+    wake,
+    start() {
+      starting ??= start();
+      return starting;
+    },
+    async close() {
+      leaving.abort();
+      if (sweeping) clearInterval(sweeping);
+      deps.runner.abandonAll();
+      await Promise.all([...direct.values()].map(({ done }) => done));
+      await starting?.catch(() => {});
+      await queue?.close();
+    },
+  };
+}
+
+const keyOf = ({ sid, seq }: Turn): string => `${sid}_${seq}`;

@@ -1,0 +1,78 @@
+// A session's public stream for whoever wants to see it (SPEC O4): from the owner's own bus, or from Redis in any other process.
+
+import type { JournalEvent } from '../shared/events.ts';
+import type { StreamEvent } from '../shared/stream-events.ts';
+import { createStreamView, type StreamView } from '../shared/stream-view.ts';
+import type { Blobs } from './blobs.ts';
+import type { EventBus } from './event-bus.ts';
+import { followLog, lastLogId, readLog } from './journal-read.ts';
+import { withInlinePayload } from './recorder.ts';
+import type { RedisHandle } from './redis.ts';
+
+export interface FollowOptions {
+  readonly from: string;
+  readonly signal: AbortSignal;
+}
+
+/** Any process: the journal after `from` and the live stream, through Redis. What `from` means is fixed when this is called. */
+export function followFromRedis(
+  handle: RedisHandle,
+  blobs: Blobs,
+  sid: string,
+  { from, signal }: FollowOptions,
+): AsyncIterable<StreamEvent> {
+  const start = from === '$' ? lastLogId(handle.client, sid) : Promise.resolve(from);
+  start.catch(() => {});
+  return (async function* () {
+    const after = await start;
+    const view = await viewUpTo(handle, blobs, sid, after);
+    for await (const item of followLog(handle, sid, after, signal)) {
+      if (item.kind === 'live') yield* view.live(item.event, Date.now());
+      else yield* view.journaled(item.id, await inline(blobs, item.event));
+    }
+  })();
+}
+
+/** The owner: the journal after `from` out of Redis, then its own bus, without a gap or a double between the two. */
+export function followOwn(
+  handle: RedisHandle,
+  blobs: Blobs,
+  bus: EventBus,
+  sid: string,
+  { from, signal }: FollowOptions,
+): AsyncIterable<StreamEvent> {
+  const live = bus.subscribe(sid, signal);
+  if (from === '$') return live;
+  return (async function* () {
+    const view = await viewUpTo(handle, blobs, sid, from);
+    let last = from;
+    for (const { id, event } of await readLog(handle.client, sid, from)) {
+      yield* view.journaled(id, await inline(blobs, event));
+      last = id;
+    }
+    for await (const event of live) {
+      if (event.id === null || isAfter(event.id, last)) yield event;
+    }
+  })();
+}
+
+/** A view that knows what came before `id`: which message runs and which calls are open. */
+async function viewUpTo(handle: RedisHandle, blobs: Blobs, sid: string, id: string): Promise<StreamView> {
+  const view = createStreamView(sid);
+  if (id === '0' || id === '0-0') return view;
+  for (const { id: seen, event } of await readLog(handle.client, sid, '0')) {
+    if (isAfter(seen, id)) break;
+    view.journaled(seen, await inline(blobs, event));
+  }
+  return view;
+}
+
+const inline = (blobs: Blobs, event: JournalEvent): Promise<JournalEvent> =>
+  withInlinePayload(event, (blob) => blobs.getPayload({ blob }));
+
+/** Whether event id `a` comes after `b`. */
+function isAfter(a: string, b: string): boolean {
+  const [epoch = 0, n = 0] = a.split('-').map(Number);
+  const [otherEpoch = 0, otherN = 0] = b.split('-').map(Number);
+  return epoch > otherEpoch || (epoch === otherEpoch && n > otherN);
+}

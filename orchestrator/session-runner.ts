@@ -1,0 +1,240 @@
+// Runs one message of one session in this process: claim, fold, turn, finish (DURABILITY 5). Called with a wake-up, which may
+// be late, doubled or wrong: the claim decides what really runs.
+
+import { hostname } from 'node:os';
+import { AGENT_MACHINE } from '../machines/agent/machine.ts';
+import { TOOL_MACHINE } from '../machines/tool/machine.ts';
+import { type EventOf, JOURNAL_VERSION, type Journaled, type JournalEvent, type LiveEvent } from '../shared/events.ts';
+import { NO_USAGE } from '../shared/messages.ts';
+import type { Mode } from '../shared/modes.ts';
+import { Bug } from '../shared/outcome.ts';
+import type { Todo } from '../shared/state.ts';
+import { Fenced, type LivePort } from '../shared/ports.ts';
+import { createStreamView, type StreamView } from '../shared/stream-view.ts';
+import type { ModelPair } from './api.ts';
+import type { Blobs } from './blobs.ts';
+import type { EventBus } from './event-bus.ts';
+import type { InboxMessage } from './inbox-message.ts';
+import { type ClaimResult, claimSession } from './journal.ts';
+import { type LiveStream, openLiveStream } from './live-stream.ts';
+import { selfIdentity } from './process-identity.ts';
+import { createRecorder, withInlinePayload } from './recorder.ts';
+import type { OdinRedis } from './redis.ts';
+import { emptyMemory, remember, type SessionMemory } from './session-memory.ts';
+import { Left, type RunningTurn, startTurn, type TurnDeps, type TurnEnd } from './turn.ts';
+import type { Turn } from './turn-ticket.ts';
+
+export interface RunnerDeps {
+  readonly redis: OdinRedis;
+  readonly ws: string;
+  readonly root: string;
+  readonly cwd: string;
+  readonly blobs: Blobs;
+  readonly bus: EventBus;
+  readonly models: ModelPair;
+  readonly maxSteps: number;
+  /** Text of the project's instructions, read once per process. */
+  instructions(): Promise<string>;
+  /** What a turn needs besides its session. */
+  turnDeps(
+    sid: string,
+    mode: Mode,
+    todos: () => readonly Todo[],
+  ): Omit<TurnDeps, 'sid' | 'root' | 'memory' | 'recorder' | 'live' | 'record' | 'flushed'>;
+  /** A cancel request that came before the message was claimed; null when there is none. */
+  cancelledBy(sid: string, seq: number): string | null;
+  now(): number;
+}
+
+export interface SessionRunner {
+  /** Runs a message to its end and returns the session's next one. Rejects with Fenced when somebody else has it. */
+  run(turn: Turn, job: { readonly id: string; readonly token: string } | null, signal: AbortSignal): Promise<Turn | null>;
+  /** Cancels the message if it runs here. */
+  cancel(sid: string, seq: number | null, by: string): boolean;
+  /** Stops everything without ending it: another process, or the next one, goes on with it. */
+  abandonAll(): void;
+}
+
+/** Sessions whose folds stay in memory. */
+const KEPT_SESSIONS = 32;
+
+type Claimed = Extract<ClaimResult, { status: 'ok' }>;
+
+export function createSessionRunner(deps: RunnerDeps): SessionRunner {
+  const memories = new Map<string, SessionMemory>();
+  const running = new Map<string, { readonly seq: number; readonly turn: RunningTurn }>();
+
+  const run: SessionRunner['run'] = async (wake, job, signal) => {
+    const claim = await claimSession(deps.redis, {
+      sid: wake.sid,
+      seq: wake.seq,
+      ws: deps.ws,
+      claim: claimEvent(wake.seq, deps.now()),
+      ...(job === null ? {} : { job }),
+    });
+    if (claim.status !== 'ok') return null;
+    const { memory, past } = await recall(wake, claim.log);
+    if (claim.message.removed) return claim.journal.finish(removedEvent(wake.seq, deps.now()));
+    return runClaimed(wake, claim, memory, past, signal);
+  };
+
+  /** The session's folds up to the claim, and the events of this message if it was started before. */
+  const recall = async (wake: Turn, log: readonly Journaled[]) => {
+    const kept = memories.get(wake.sid);
+    const memory = kept && log.some(({ id }) => id === kept.upTo) ? kept : emptyMemory(wake.sid);
+    const known = log.findIndex(({ id }) => id === memory.upTo) + 1;
+    const fresh: Journaled[] = [];
+    for (const { id, event } of log.slice(known)) {
+      fresh.push({ id, event: await withInlinePayload(event, (blob) => deps.blobs.getPayload({ blob })) });
+    }
+    for (const { id, event } of fresh) remember(memory, event, id);
+    memories.delete(wake.sid);
+    memories.set(wake.sid, memory);
+    for (const sid of memories.keys()) {
+      if (memories.size <= KEPT_SESSIONS) break;
+      if (!running.has(sid)) memories.delete(sid);
+    }
+    const from = fresh.findIndex(({ event }) => event.type === 'msg.start' && event.seq === wake.seq);
+    return { memory, past: from < 0 ? [] : fresh.slice(from).map(({ event }) => event) };
+  };
+
+  const runClaimed = async (
+    wake: Turn,
+    { journal, message }: Claimed,
+    memory: SessionMemory,
+    past: readonly JournalEvent[],
+    signal: AbortSignal,
+  ): Promise<Turn | null> => {
+    const { sid, seq } = wake;
+    const view = createStreamView(sid);
+    for (const event of past) view.journaled('', event);
+    const stream = openLiveStream(deps.redis, sid, () => journal.lastId);
+    let turn: RunningTurn | undefined;
+    const recorder = createRecorder({
+      journal,
+      memory,
+      putBlob: (text) => deps.blobs.put(text),
+      onRecorded: (event) => turn?.onRecorded(event),
+      onDurable: (id, event) => deps.bus.publish(sid, view.journaled(id, event)),
+    });
+    const started = past[0]?.type === 'msg.start' ? past[0] : null;
+    const start = started ?? (await startEvent(message, deps));
+    const turnDeps: TurnDeps = {
+      ...deps.turnDeps(sid, start.mode, () => memory.state.todos),
+      sid,
+      root: deps.root,
+      memory,
+      recorder,
+      record: (event) => recorder.record(event),
+      flushed: () => recorder.flushed(),
+      live: livePort(sid, view, stream),
+    };
+    turn = startTurn(turnDeps, start, past);
+    const own = { seq, turn };
+    running.set(sid, own);
+    const leave = () => own.turn.abandon();
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      if (memory.state.root === '') recorder.record(await openedEvent(sid));
+      if (!started) recorder.record(start);
+      const by = deps.cancelledBy(sid, seq);
+      if (by !== null) turn.cancel(by);
+      if (signal.aborted) leave();
+      const end = await turn.end.catch(bugEnd);
+      await Promise.all([recorder.flushed(), stream.flush()]);
+      return await recorder.finish(doneEvent(seq, end, memory, deps.now()), async (event) => {
+        const next = await journal.finish(event);
+        return { id: journal.lastId, next };
+      });
+    } catch (error) {
+      // What was folded and not journaled is wrong now.
+      memories.delete(sid);
+      throw error instanceof Left ? new Fenced('This process has left the session.') : error;
+    } finally {
+      signal.removeEventListener('abort', leave);
+      if (running.get(sid) === own) running.delete(sid);
+    }
+  };
+
+  const livePort = (sid: string, view: StreamView, stream: LiveStream): LivePort => ({
+    publish(event: LiveEvent) {
+      deps.bus.publish(sid, view.live(event, deps.now()));
+      stream.publish(event);
+    },
+  });
+
+  const openedEvent = async (sid: string): Promise<JournalEvent> => ({
+    type: 'session.opened',
+    sid,
+    root: deps.root,
+    cwd: deps.cwd,
+    instructions: await deps.instructions(),
+    at: deps.now(),
+  });
+
+  return {
+    run,
+    cancel(sid, seq, by) {
+      const own = running.get(sid);
+      if (!own || (seq !== null && own.seq !== seq)) return false;
+      own.turn.cancel(by);
+      return true;
+    },
+    abandonAll() {
+      for (const { turn } of running.values()) turn.abandon();
+    },
+  };
+}
+
+function claimEvent(seq: number, at: number): EventOf<'claim'> {
+  const { pid, startTime } = selfIdentity();
+  const machines = `${AGENT_MACHINE} ${TOOL_MACHINE}`;
+  return { type: 'claim', seq, pid, startTime, host: hostname(), journal: JOURNAL_VERSION, machines, at };
+}
+
+const removedEvent = (seq: number, at: number): EventOf<'msg.done'> => ({
+  type: 'msg.done',
+  seq,
+  status: 'cancelled',
+  answer: { inline: '[Removed before it ran.]' },
+  usage: NO_USAGE,
+  steps: 0,
+  at,
+});
+
+async function startEvent(message: InboxMessage, deps: RunnerDeps): Promise<EventOf<'msg.start'>> {
+  return {
+    type: 'msg.start',
+    seq: message.seq,
+    mid: message.mid,
+    mode: message.mode,
+    body: { inline: await deps.blobs.getPayload(message.body) },
+    model: deps.models.model,
+    smallModel: deps.models.smallModel,
+    limits: { maxSteps: message.limits.maxSteps ?? deps.maxSteps },
+    at: deps.now(),
+  };
+}
+
+function doneEvent(seq: number, end: TurnEnd, memory: SessionMemory, at: number): EventOf<'msg.done'> {
+  return {
+    type: 'msg.done',
+    seq,
+    status: end.status,
+    answer: { inline: end.answer },
+    ...(end.failure === null ? {} : { failure: end.failure }),
+    usage: memory.state.messages.at(-1)?.usage ?? NO_USAGE,
+    steps: end.steps,
+    at,
+  };
+}
+
+/** A fault of Odin's own ends the message, visibly; it must not come back with every resume. */
+function bugEnd(error: unknown): TurnEnd {
+  if (error instanceof Fenced || error instanceof Left) throw error;
+  const message = error instanceof Error ? error.message : String(error);
+  const code = error instanceof Bug ? 'bug' : 'internal_error';
+  const failure = { kind: 'failed', code, message: `Odin itself failed: ${message}` } as const;
+  return { status: 'planner_failure', answer: `[Failed: ${failure.message}]`, failure, steps: 0 };
+}
+
