@@ -6,6 +6,7 @@ import { cleanLine, cleanText } from '../shared/clean-text.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
 import { describeCall } from './describe-call.ts';
 import { describeEnd } from './describe-end.ts';
+import { describeResult } from './describe-result.ts';
 import { createScreen, type ScreenOptions } from './screen.ts';
 import { createStepText } from './step-text.ts';
 
@@ -43,7 +44,7 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
     if (call.end === undefined || call.result === undefined) return;
     calls.delete(op);
     const isGood = call.result.status === 'ok';
-    const description = cleanLine(call.result.description, MAX_DESCRIPTION);
+    const description = cleanLine(describeResult(call.result.description), MAX_DESCRIPTION);
     const status = isGood ? '' : `${call.result.status}: `;
     const line = `${paint(isGood ? 'green' : 'red', '●')} ${call.title} → ${status}${description}`;
     screen.line(`${line} ${paint('dim', `(${duration(call.end.durationMs)})`)}`);

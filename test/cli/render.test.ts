@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { describeCall } from '../../cli/describe-call.ts';
+import { describeResult } from '../../cli/describe-result.ts';
 import { EXIT, exitCodeOf } from '../../cli/exit-codes.ts';
 import { noPaint, paintFor } from '../../cli/paint.ts';
 import { createJsonRenderer, jsonLine } from '../../cli/render-json.ts';
@@ -55,7 +56,7 @@ const MESSAGE: readonly Bare[] = [
   ended('1.1.2', 'ReadFile', 7, 'failed'),
   { type: 'ToolProgress', op: '1.1.1', text: 'searching' },
   ended('1.1.1', 'Grep', 1234),
-  result('1.1.1', 'Grep', '12 matches'),
+  result('1.1.1', 'Grep', 'Found 12 lines for "retry" in src'),
   result('1.1.2', 'ReadFile', 'a.ts does not exist\u202e', 'failed'),
   { type: 'TodosChanged', todos: [{ id: '1', content: 'find it', status: 'in_progress' }] },
   { type: 'StepStarted', step: 2, attempt: 1 },
@@ -96,7 +97,7 @@ describe('G1: the plain renderer', () => {
       'ask mode, a/big',
       'I look around.',
       '  searching',
-      '● Grep "retry" in src → 12 matches (1.2 s)',
+      '● Grep "retry" in src → 12 lines (1.2 s)',
       '● ReadFile a.ts:5-14 → failed: a.ts does not exist<U+202E> (7 ms)',
       '  ◐ find it',
       '! The server is busy. (overloaded); trying again in 2.5 s',
@@ -199,6 +200,17 @@ describe('words and numbers', () => {
     ['Long', { text: 'x'.repeat(300) }, `Long ${'x'.repeat(94)}…`],
   ])('a call of %s with %j in a few words', (tool, args, expected) => {
     expect(describeCall(tool, args)).toBe(expected);
+  });
+
+  test.each([
+    ['Found 200 files for **/*.ts in src', '200 files'],
+    ['Found more than 250 lines for "a for b" in .', 'more than 250 lines'],
+    ['Listed src (12 entries)', '12 entries'],
+    ['Read a (1).ts (40 lines)', '40 lines'],
+    ['Read src/a.ts lines 5-14 of 90', 'lines 5-14 of 90'],
+    ['Anything else', 'Anything else'],
+  ])('%j after its call is %j', (description, short) => {
+    expect(describeResult(description)).toBe(short);
   });
 
   test('O2: every end of a message has its exit code', () => {

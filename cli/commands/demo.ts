@@ -1,0 +1,71 @@
+// `odin demo`: the real orchestrator, queue, journal and tools on a real folder; the model's side is a scripted server on this machine,
+// asked through the real SDK. Its session is one like any other.
+
+import { realpathSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { UserError } from '../../shared/outcome.ts';
+import { type Place, placeHere, withOdin } from '../place.ts';
+import { rendererHere } from '../renderers.ts';
+import { runMessage } from '../run-message.ts';
+
+const FIRST_LINE = 'Demo: the model is scripted, no model was asked. Everything else is real.\n';
+const QUESTION = 'What is in this folder? Quote some of it.';
+const MAX_STEPS = 10;
+
+export async function demo(given: string | undefined, { json }: { readonly json?: boolean }): Promise<number> {
+  const place = { ...placeHere(), cwd: folderOf(given) };
+  (json === true ? process.stderr : process.stdout).write(FIRST_LINE);
+  await refuseUnfinishedWork(place);
+  const server = await startModel();
+  try {
+    const models = await scriptedModels(server.url);
+    return await withOdin(place, models, async (odin) => {
+      if (!odin.owner) throw busy(odin.root);
+      const submit = { mode: 'ask', body: QUESTION, limits: { maxSteps: MAX_STEPS } } as const;
+      return await runMessage(odin, {
+        sid: null,
+        submit,
+        renderer: rendererHere({ json: json ?? false, showPrompts: true }),
+      });
+    });
+  } finally {
+    await server.close();
+  }
+}
+
+function folderOf(given = '.'): string {
+  const folder = resolve(given);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new UserError(`${folder} is no folder.`);
+  return realpathSync(folder);
+}
+
+/** Real messages that wait must not be answered by a script. */
+async function refuseUnfinishedWork(place: Place): Promise<void> {
+  await withOdin(place, null, async (odin) => {
+    const unfinished = (await odin.sessions()).some(({ root, status }) => root === odin.root && status !== 'idle');
+    if (unfinished) throw busy(odin.root);
+  });
+}
+
+const busy = (root: string): UserError =>
+  new UserError(
+    `there are messages in ${root} that are not done, and the demo must not answer them. Finish them, or give another folder.`,
+  );
+
+async function startModel() {
+  const [{ startScriptedServer }, { createDemoScript }] = await Promise.all([
+    import('../../llm/scripted/server.ts'),
+    import('../demo/script.ts'),
+  ]);
+  return await startScriptedServer({ script: createDemoScript() });
+}
+
+async function scriptedModels(url: string) {
+  const { chooseModel } = await import('../../llm/choose-model.ts');
+  const model = 'anthropic/scripted';
+  const env = { ANTHROPIC_API_KEY: 'none-needed', ANTHROPIC_BASE_URL: url };
+  const chosen = await chooseModel({ flagModel: model, flagSmallModel: model, env });
+  if (!chosen.ok) throw new UserError(chosen.failure.message);
+  return chosen.value;
+}
