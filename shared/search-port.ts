@@ -1,4 +1,6 @@
-// ripgrep, as the tools see it. It runs in the heavy thread pool (SPEC C3); results come back as plain data.
+// Searching and listing, as the tools see it. Grep and Glob run in the heavy thread pool (SPEC C3); results come back as plain
+// data. Paths in and out are absolute; the caller has judged `path` (SPEC O23), and a search never leaves it: links are not
+// followed, files that hold secrets by their name are left out unless `path` is such a file itself.
 
 import type { Outcome } from './outcome.ts';
 
@@ -6,6 +8,7 @@ export interface GrepQuery {
   readonly pattern: string;
   /** Absolute real path of a file or folder. */
   readonly path: string;
+  /** Relative to `path`; without a slash it names files at any depth; a leading `!` leaves files out. */
   readonly glob?: string;
   readonly type?: string;
   readonly ignoreCase?: boolean;
@@ -13,31 +16,46 @@ export interface GrepQuery {
   readonly before?: number;
   readonly after?: number;
   readonly output: 'content' | 'files_with_matches' | 'count';
-  /** Stop after so many lines (content) or files (the others), counted after `skip`. */
+  /** So many lines (content) or files (the others), counted after `skip`. */
   readonly limit: number;
   readonly skip?: number;
 }
 
 export interface GrepLine {
   readonly line: number;
+  /** Without its line ending. */
   readonly text: string;
   readonly isMatch: boolean;
+  /** Set when the text is not the line as it is on disk: cut because it is long, or not valid UTF-8. */
+  readonly inexact?: true;
 }
 
 export interface GrepFile {
   readonly path: string;
-  /** Matching lines in this file (count), 1 when only the name was asked for. */
+  /** Matches in this file (count), matching lines shown (content), 1 when only the name was asked for. */
   readonly matches: number;
   /** Only with output `content`. */
   readonly lines: readonly GrepLine[];
 }
 
 export interface GrepResult {
+  /** In order of path. */
   readonly files: readonly GrepFile[];
-  /** True when the limit cut the result. */
+  /** Lines (content) or files (the others) that were found, before `skip` and `limit`. */
+  readonly total: number;
+  /** False when the search was stopped early because far more than `limit` was found: `total` is what came until then. */
+  readonly complete: boolean;
+  /** True when there is more after what is here. */
   readonly truncated: boolean;
-  /** Files that could not be read, one line each. */
+  /** Files that could not be read or were left out, one line each. */
   readonly warnings: readonly string[];
+}
+
+export interface GlobQuery {
+  /** Relative to `path`. `*` stays within a folder, `**` crosses folders. */
+  readonly pattern: string;
+  readonly path: string;
+  readonly limit: number;
 }
 
 export interface FoundFile {
@@ -45,11 +63,42 @@ export interface FoundFile {
   readonly mtimeMs: number;
 }
 
+export interface GlobResult {
+  /** Newest first; of the same age in order of path. */
+  readonly files: readonly FoundFile[];
+  /** Counted before `limit` cut. */
+  readonly total: number;
+  readonly warnings: readonly string[];
+}
+
+export interface ListQuery {
+  readonly path: string;
+  /** Globs for names that are left out. */
+  readonly ignore: readonly string[];
+  readonly limit: number;
+}
+
+export interface FolderEntry {
+  readonly name: string;
+  readonly kind: 'directory' | 'file' | 'link' | 'other';
+  /** Bytes, of files; null when it could not be asked. */
+  readonly size: number | null;
+  /** Where a link points, as it is written there. */
+  readonly target?: string;
+}
+
+export interface ListResult {
+  /** Folders first, then by name. */
+  readonly entries: readonly FolderEntry[];
+  /** Counted after `ignore`, before `limit`. */
+  readonly total: number;
+  readonly ignored: number;
+}
+
 export interface SearchPort {
   grep(query: GrepQuery, signal: AbortSignal): Promise<Outcome<GrepResult>>;
-  /** Files below `path` that match the glob, newest first, .gitignore respected. `total` counts before `limit` cut. */
-  glob(
-    query: { readonly pattern: string; readonly path: string; readonly limit: number },
-    signal: AbortSignal,
-  ): Promise<Outcome<{ readonly files: readonly FoundFile[]; readonly total: number }>>;
+  /** Files below `path` that match the glob, .gitignore respected, hidden ones included. */
+  glob(query: GlobQuery, signal: AbortSignal): Promise<Outcome<GlobResult>>;
+  /** What one folder holds. */
+  list(query: ListQuery): Promise<Outcome<ListResult>>;
 }

@@ -1,0 +1,17 @@
+// What the heavy thread pool can do (SPEC C3): one entry for each kind of task. orchestrator/pool.ts sends, workers/heavy.ts
+// performs. A new kind is one line here and one case there.
+
+import type { MessagePort } from 'node:worker_threads';
+import type { GlobQuery, GlobResult, GrepQuery, GrepResult } from './search-port.ts';
+
+export interface HeavyTasks {
+  readonly grep: { readonly input: GrepQuery; readonly output: GrepResult };
+  readonly glob: { readonly input: GlobQuery; readonly output: GlobResult };
+}
+
+export type HeavyKind = keyof HeavyTasks;
+
+/** One request to a thread. Any message on `cancel` asks the task to stop and to end its child processes. */
+export type HeavyRequest = {
+  readonly [K in HeavyKind]: { readonly kind: K; readonly input: HeavyTasks[K]['input']; readonly cancel: MessagePort };
+}[HeavyKind];

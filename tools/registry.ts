@@ -1,0 +1,36 @@
+// All tools by name, and which of them a mode has (SPEC O9, O10). A new tool is one line here. The order is the order in the
+// prompt: it never changes inside a session, and what only edit mode has comes last, so that the modes share a prefix.
+
+import type { Tool } from '../shared/define-tool.ts';
+import type { Mode } from '../shared/modes.ts';
+import { globTool } from './glob.ts';
+import { grepTool } from './grep.ts';
+import { lsTool } from './ls.ts';
+import { readFileTool } from './read-file.ts';
+import { todoWriteTool } from './todo-write.ts';
+
+interface Row {
+  readonly tool: Tool;
+  readonly modes: 'all' | 'edit';
+  readonly subAgents: boolean;
+}
+
+const everywhere = (tool: Tool): Row => ({ tool, modes: 'all', subAgents: true });
+
+const ROWS: readonly Row[] = [
+  everywhere(lsTool),
+  everywhere(grepTool),
+  everywhere(globTool),
+  everywhere(readFileTool),
+  everywhere(todoWriteTool),
+];
+
+/** Every tool there is, by name. */
+export const TOOLS: ReadonlyMap<string, Tool> = new Map(ROWS.map(({ tool }) => [tool.name, tool]));
+
+/** The tools of a mode, for the main agent or a subagent, always in the same order. */
+export function getModeTools(mode: Mode, isSubAgent: boolean): readonly Tool[] {
+  return ROWS.filter((row) => (row.modes === 'all' || mode === 'edit') && (row.subAgents || !isSubAgent)).map(
+    ({ tool }) => tool,
+  );
+}
