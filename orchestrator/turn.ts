@@ -53,7 +53,8 @@ export interface RunningTurn {
  * Starts a message's turn, or goes on with one whose events (`past`, from msg.start on) are in the journal and folded into
  * the memory already. A new turn begins to move when its msg.start is recorded.
  */
-export function startTurn(deps: TurnDeps, start: EventOf<'msg.start'>, past: readonly JournalEvent[]): RunningTurn {
+export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: readonly JournalEvent[]): RunningTurn {
+  const deps = silenced(given, () => left);
   const end = Promise.withResolvers<TurnEnd>();
   const modelAbort = new AbortController();
   const tools = deps.tools(start.mode);
@@ -98,8 +99,8 @@ export function startTurn(deps: TurnDeps, start: EventOf<'msg.start'>, past: rea
 
   const scheduleRetry = ({ op, attempt, failure }: Extract<AgentEffect, { type: 'scheduleRetry' }>) => {
     const delayMs = retryDelayMs(attempt, failure.retryAfterMs);
-    deps.recorder.record({ type: 'timer.set', op, dueAt: deps.now() + delayMs, why: failure.code });
-    retry = setTimeout(() => deps.recorder.record({ type: 'timer.fired', op, at: deps.now() }), delayMs);
+    deps.record({ type: 'timer.set', op, dueAt: deps.now() + delayMs, why: failure.code });
+    retry = setTimeout(() => deps.record({ type: 'timer.fired', op, at: deps.now() }), delayMs);
   };
 
   const seen = past.map(toAgentEvent).filter((event) => event !== null);
@@ -111,7 +112,7 @@ export function startTurn(deps: TurnDeps, start: EventOf<'msg.start'>, past: rea
       const agentEvent = toAgentEvent(event);
       if (agentEvent) actor.send(agentEvent);
     },
-    cancel: (by) => deps.recorder.record({ type: 'cancel', seq: start.seq, by, at: deps.now() }),
+    cancel: (by) => deps.record({ type: 'cancel', seq: start.seq, by, at: deps.now() }),
     abandon() {
       left = true;
       modelAbort.abort();
@@ -121,6 +122,14 @@ export function startTurn(deps: TurnDeps, start: EventOf<'msg.start'>, past: rea
     },
     end: end.promise.finally(() => clearTimeout(retry)),
   };
+}
+
+/** After leaving, what the aborted effects come back with is not what happened: the next process does them anew. */
+function silenced(deps: TurnDeps, isLeft: () => boolean): TurnDeps {
+  const record = (event: JournalEvent) => {
+    if (!isLeft()) deps.record(event);
+  };
+  return { ...deps, record, recorder: { ...deps.recorder, record } };
 }
 
 /** Why a turn ended when its process left in the middle of it. */

@@ -1,0 +1,85 @@
+// A whole Odin for tests: a scripted model server, a project folder, a private home with its own Redis, all real.
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { chooseModel } from '../../llm/choose-model.ts';
+import type { Script } from '../../llm/scripted/script.ts';
+import { type ScriptedServer, startScriptedServer } from '../../llm/scripted/server.ts';
+import type { Odin, SubmitOptions } from '../../orchestrator/api.ts';
+import { openOdin } from '../../orchestrator/odin.ts';
+import type { StreamEvent } from '../../shared/stream-events.ts';
+
+export interface World {
+  readonly server: ScriptedServer;
+  readonly project: string;
+  readonly home: string;
+  readonly logged: readonly string[];
+  /** Opens one more Odin in this process. Closed with the world at the latest. */
+  open(options?: { readonly models?: boolean }): Promise<Odin>;
+  /** Submits and collects the events of that message up to its AgentDone. */
+  ask(odin: Odin, sid: string, submit: SubmitOptions): Promise<readonly StreamEvent[]>;
+}
+
+export async function withWorld<T>(
+  options: { readonly script: Script; readonly files?: Readonly<Record<string, string>> },
+  use: (world: World) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'odin-world-'));
+  const project = join(folder, 'project');
+  for (const [name, text] of Object.entries({ 'ODIN.md': '# Test project\n', ...options.files })) {
+    mkdirSync(dirname(join(project, name)), { recursive: true });
+    writeFileSync(join(project, name), text);
+  }
+  const server = await startScriptedServer({ script: options.script });
+  const opened: Odin[] = [];
+  const logged: string[] = [];
+  const world: World = {
+    server,
+    project,
+    home: join(folder, 'home'),
+    logged,
+    async open({ models = true } = {}) {
+      const env = { ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: server.url };
+      const chosen = await chooseModel({ flagModel: 'anthropic/scripted', flagSmallModel: 'anthropic/small', env });
+      if (!chosen.ok) throw new Error(chosen.failure.message);
+      const odin = await openOdin({
+        cwd: project,
+        home: world.home,
+        ...(models ? { models: chosen.value } : {}),
+        log: (message, detail) => logged.push(`${message} ${JSON.stringify(detail)}`),
+      });
+      opened.push(odin);
+      return odin;
+    },
+    async ask(odin, sid, submit) {
+      const stop = new AbortController();
+      const events: StreamEvent[] = [];
+      const stream = odin.follow(sid, { from: '$', signal: stop.signal });
+      const { seq } = await odin.submit(sid, submit);
+      for await (const event of stream) {
+        if (event.seq !== seq) continue;
+        events.push(event);
+        if (event.type === 'AgentDone') stop.abort();
+      }
+      return events;
+    },
+  };
+  try {
+    return await use(world);
+  } finally {
+    await Promise.all(opened.map((odin) => odin.close()));
+    await server.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The one event of its type. */
+export function only<T extends StreamEvent['type']>(
+  events: readonly StreamEvent[],
+  type: T,
+): Extract<StreamEvent, { type: T }> {
+  const found = events.filter((event) => event.type === type);
+  if (found.length !== 1) throw new Error(`${found.length} events of type ${type}`);
+  return found[0] as Extract<StreamEvent, { type: T }>;
+}
