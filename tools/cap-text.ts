@@ -4,7 +4,7 @@
 export const MAX_RESULT_CHARS = 40_000;
 
 /** A longer line is cut, since it is a minified file or data rather than text somebody reads. */
-export const MAX_LINE_CHARS = 2_000;
+const MAX_LINE_CHARS = 2_000;
 
 const HEAD_SHARE = 0.7;
 const NOTHING = '(nothing)';

@@ -1,7 +1,7 @@
 // Grep's results in words: grouped by file, `12:` for a matching line and `12-` for its context, and what is missing and why.
 
 import type { GrepFile, GrepResult } from '../shared/search-port.ts';
-import { capLine, capText } from './cap-text.ts';
+import { capText } from './cap-text.ts';
 import { displayPath } from './read-target.ts';
 
 export interface GrepWords {
@@ -42,7 +42,9 @@ function header(found: GrepResult, words: GrepWords): string {
   const { files, total, complete, truncated } = found;
   const shown = words.output === 'content' ? files.reduce((sum, file) => sum + file.lines.length, 0) : files.length;
   const unit =
-    words.output === 'content' ? `lines in ${files.length} ${plural('file', files.length)}` : plural('file', shown);
+    words.output === 'content'
+      ? `${plural('line', shown)} in ${files.length} ${plural('file', files.length)}`
+      : plural('file', shown);
   const matches = words.output === 'count' ? `, ${files.reduce((sum, file) => sum + file.matches, 0)} matches` : '';
   if (!truncated) return `${shown} ${unit}${matches}:`;
   const of = complete ? `of ${total}` : `of more than ${total} (search stopped early, order not final)`;
@@ -63,7 +65,7 @@ function fileBlock(file: GrepFile, words: GrepWords): string {
   let last: number | undefined;
   for (const { line, text, isMatch } of file.lines) {
     if (hasContext && last !== undefined && line > last + 1) rows.push('--');
-    rows.push(words.numbers ? `${line}${isMatch ? ':' : '-'}${capLine(text)}` : capLine(text));
+    rows.push(words.numbers ? `${line}${isMatch ? ':' : '-'}${text}` : text);
     last = line;
   }
   return [displayPath(file.path, words.root), ...rows].join('\n');

@@ -3,11 +3,14 @@
 
 import type { Tool } from '../shared/define-tool.ts';
 import type { Mode } from '../shared/modes.ts';
+import { editTool } from './edit-tool.ts';
 import { globTool } from './glob.ts';
 import { grepTool } from './grep.ts';
 import { lsTool } from './ls.ts';
+import { multiEditTool } from './multi-edit-tool.ts';
 import { readFileTool } from './read-file.ts';
 import { todoWriteTool } from './todo-write.ts';
+import { writeFileTool } from './write-file.ts';
 
 interface Row {
   readonly tool: Tool;
@@ -16,6 +19,7 @@ interface Row {
 }
 
 const everywhere = (tool: Tool): Row => ({ tool, modes: 'all', subAgents: true });
+const editing = (tool: Tool): Row => ({ tool, modes: 'edit', subAgents: true });
 
 const ROWS: readonly Row[] = [
   everywhere(lsTool),
@@ -23,6 +27,9 @@ const ROWS: readonly Row[] = [
   everywhere(globTool),
   everywhere(readFileTool),
   everywhere(todoWriteTool),
+  editing(writeFileTool),
+  editing(editTool),
+  editing(multiEditTool),
 ];
 
 /** Every tool there is, by name. */

@@ -10,6 +10,7 @@ import { isSecretFile } from '../tools/protected-paths.ts';
 import { type FileFilter, grepFilter } from './heavy-file-filter.ts';
 import { type RipgrepEnd, ripgrep } from './heavy-ripgrep.ts';
 
+/** Bytes of a line; ripgrep says itself that it cut one. */
 const MAX_LINE = 2_000;
 /** How far past the limit a search goes on, so that small results are complete, sorted and counted. */
 const SLACK = { content: 2_000, files_with_matches: 50_000, count: 50_000 } as const;

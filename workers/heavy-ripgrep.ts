@@ -14,7 +14,7 @@ const ALWAYS = [
   ...['.git', '.hg', '.svn', '.jj'].map((folder) => `--glob=!${folder}`),
 ];
 
-export const MAX_WARNINGS = 20;
+const MAX_WARNINGS = 20;
 const MAX_STDERR = 64 * 1024;
 /** A record longer than this is dropped; ripgrep was told to cut lines long before. */
 const MAX_RECORD = 256 * 1024;
