@@ -88,9 +88,9 @@ function serverArguments(place: Place): string[] {
 /** Its last words. The folder may be gone by now: then it was removed together with the server. */
 function reasonInLog(place: Place, fromByte: number): string {
   try {
-    const lines = readFileSync(logOf(place)).subarray(fromByte).toString('utf8').trim().split('\n');
-    return lines.at(-1) || 'it gave no reason.';
+    const text = readFileSync(logOf(place)).subarray(fromByte).toString('utf8');
+    return text.trim().split('\n').at(-1) || NO_REASON;
   } catch {
-    return 'its folder is gone.';
+    return NO_REASON;
   }
 }

@@ -1,0 +1,44 @@
+// A message as the inbox keeps it, between its submission and its msg.done.
+
+import * as z from 'zod';
+import type { Limits, Payload } from '../shared/events.ts';
+import { MODES, type Mode } from '../shared/modes.ts';
+
+export interface InboxMessage {
+  readonly seq: number;
+  readonly mid: string;
+  readonly mode: Mode;
+  readonly body: Payload;
+  readonly limits: Partial<Limits>;
+  readonly at: number;
+  readonly removed: boolean;
+}
+
+/** What was changed about it while it waited; empty texts are no change. */
+export interface MessageChange {
+  readonly mode: string;
+  readonly body: string;
+  readonly removed: boolean;
+}
+
+const modeSchema = z.enum(MODES);
+const bodySchema = z.union([
+  z.strictObject({ inline: z.string() }),
+  z.strictObject({ blob: z.strictObject({ sha256: z.string(), bytes: z.number() }) }),
+]);
+const limitsSchema = z.strictObject({ maxSteps: z.int().optional() });
+
+/** Others can write to a shared Redis, so what comes from there is checked like anything from outside. */
+export function messageOf(seq: number, fields: readonly string[], change: MessageChange): InboxMessage {
+  const field = (name: string): string => fields[fields.indexOf(name) + 1] ?? '';
+  const { maxSteps } = limitsSchema.parse(JSON.parse(field('limits')));
+  return {
+    seq,
+    mid: field('mid'),
+    mode: modeSchema.parse(change.mode === '' ? field('mode') : change.mode),
+    body: bodySchema.parse(JSON.parse(change.body === '' ? field('p') : change.body)),
+    limits: maxSteps === undefined ? {} : { maxSteps },
+    at: Number(field('at')),
+    removed: change.removed,
+  };
+}

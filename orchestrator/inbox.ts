@@ -1,0 +1,206 @@
+// The messages of a workspace's sessions before they run: submit, look, change, remove (SPEC O6), and the list of sessions.
+// A message is accepted once per client id, numbered densely from 1, and runs when all before it are done. What runs or has run is
+// the journal's (journal.ts); the job that wakes its owner is the queue's (queue.ts).
+
+import { hostname } from 'node:os';
+import type { Limits } from '../shared/events.ts';
+import type { Mode } from '../shared/modes.ts';
+import { Bug, UserError } from '../shared/outcome.ts';
+import type { SessionSummary } from './api.ts';
+import type { Blobs } from './blobs.ts';
+import { type InboxMessage, messageOf } from './inbox-message.ts';
+import type { Owner } from './journal.ts';
+import { keys } from './keys.ts';
+import { isAlive } from './process-identity.ts';
+import type { OdinRedis } from './redis.ts';
+import type { Turn } from './turn-ticket.ts';
+
+/** Messages that may wait in one session. */
+export const INBOX_LIMIT = 100;
+const TITLE_CHARS = 80;
+
+export interface Submission {
+  readonly sid: string;
+  readonly mid: string;
+  readonly mode: Mode;
+  readonly body: string;
+  readonly limits: Partial<Limits>;
+  /** False: the session must exist. */
+  readonly create: boolean;
+}
+
+export interface Submitted {
+  readonly seq: number;
+  /** Messages before it that are not done. */
+  readonly position: number;
+  /** True when this client id had been accepted before: it is the same message. */
+  readonly duplicate: boolean;
+  /** For the queue when it is the session's next; null when it waits for others or is done. */
+  readonly wake: Turn | null;
+}
+
+export interface Head {
+  /** Number of the newest message, 0 when there is none. */
+  readonly seq: number;
+  /** Number of the newest message that is done. */
+  readonly cursor: number;
+  /** Number of the newest message that was started. */
+  readonly claimed: number;
+}
+
+export interface Inbox {
+  submit(submission: Submission): Promise<Submitted>;
+  /** What has not been started, in order, as changed; removed ones are left out. */
+  waiting(sid: string): Promise<readonly InboxMessage[]>;
+  removeWaiting(sid: string, seq: number): Promise<void>;
+  editWaiting(sid: string, seq: number, change: { readonly body?: string; readonly mode?: Mode }): Promise<void>;
+  /** Newest activity first. */
+  sessions(): Promise<readonly SessionSummary[]>;
+  last(): Promise<string | null>;
+  /** Throws UserError when this workspace has no such session. */
+  head(sid: string): Promise<Head>;
+}
+
+export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: string): Inbox {
+  const workspace = keys.workspace(ws);
+
+  const change = async (sid: string, seq: number, args: readonly string[]): Promise<void> => {
+    const { meta, inbox, changes } = keys.session(sid);
+    const verdict = await redis.ochange([meta, inbox, changes], [seq, ...args]);
+    const refusal = REFUSALS[verdict];
+    if (refusal !== undefined) throw new UserError(`Message ${seq} ${refusal}`);
+  };
+
+  return {
+    async submit({ sid, mid, mode, body, limits, create }) {
+      const { meta, inbox, mids } = keys.session(sid);
+      const payload = await blobs.putPayload(body);
+      const [status, first, cursor, gen] = await redis.oenq(
+        [meta, inbox, mids, workspace.pending, workspace.sessions],
+        [
+          sid,
+          mid,
+          mode,
+          JSON.stringify(payload),
+          JSON.stringify(limits),
+          Date.now(),
+          ws,
+          root,
+          titleOf(body),
+          create ? 1 : 0,
+          INBOX_LIMIT,
+        ],
+      );
+      if (status === 'unknown') throw unknownSession(sid);
+      if (status === 'elsewhere') throw new UserError(`Session ${sid} belongs to ${first}. Start Odin there.`);
+      if (status === 'full') {
+        throw new UserError(
+          `Session ${sid} has ${first} messages waiting, which is the most. Wait until some are done, or remove some.`,
+        );
+      }
+      const seq = Number(first);
+      const isHead = seq === Number(cursor) + 1;
+      return {
+        seq,
+        position: Math.max(0, seq - 1 - Number(cursor)),
+        duplicate: status === 'dup',
+        wake: isHead ? { sid, seq, mode, gen: Number(gen) } : null,
+      };
+    },
+
+    async waiting(sid) {
+      const { meta, inbox, changes } = keys.session(sid);
+      const [[, marks], [, entries], [, changed]] = (await redis
+        .multi()
+        .hmget(meta, 'cursor', 'claimed')
+        .xrange(inbox, '-', '+')
+        .hgetall(changes)
+        .exec()) as [
+        [null, (string | null)[]],
+        [null, [id: string, fields: string[]][]],
+        [null, Record<string, string>],
+      ];
+      const started = Math.max(...marks.map(Number));
+      return entries
+        .map(([id, fields]) => {
+          const seq = Number.parseInt(id, 10);
+          return messageOf(seq, fields, {
+            mode: changed[`${seq}:m`] ?? '',
+            body: changed[`${seq}:p`] ?? '',
+            removed: `${seq}:x` in changed,
+          });
+        })
+        .filter((message) => message.seq > started && !message.removed);
+    },
+
+    removeWaiting: (sid, seq) => change(sid, seq, ['remove', '', '']),
+
+    async editWaiting(sid, seq, { body, mode }) {
+      const payload = body === undefined ? '' : JSON.stringify(await blobs.putPayload(body));
+      await change(sid, seq, ['edit', mode ?? '', payload]);
+    },
+
+    async sessions() {
+      const sids = await redis.zrevrange(workspace.sessions, 0, -1);
+      const [owners, ...metas] = await Promise.all([
+        redis.hgetall(keys.owners(hostname())),
+        ...sids.map((sid) => redis.hgetall(keys.session(sid).meta)),
+      ]);
+      return sids.map((sid, i) => summaryOf(sid, metas[i] ?? {}, owners[sid]));
+    },
+
+    last: async () => (await redis.zrevrange(workspace.sessions, 0, 0))[0] ?? null,
+
+    async head(sid) {
+      const [ofWorkspace, seq, cursor, claimed] = await redis.hmget(
+        keys.session(sid).meta,
+        'ws',
+        'seq',
+        'cursor',
+        'claimed',
+      );
+      if (ofWorkspace !== ws) throw unknownSession(sid);
+      return { seq: Number(seq), cursor: Number(cursor), claimed: Number(claimed) };
+    },
+  };
+}
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  missing: 'does not exist. `odin queue` lists the messages that wait.',
+  done: 'is done already; only messages that wait can change.',
+  running: 'is running; only messages that wait can change. To stop it, cancel it.',
+  removed: 'has been removed.',
+};
+
+const unknownSession = (sid: string): UserError =>
+  new UserError(`There is no session ${sid} in this project. \`odin sessions\` lists them.`);
+
+/** The first line of what was asked, as a title. */
+function titleOf(body: string): string {
+  const line = body.trim().split('\n', 1)[0]?.trim() ?? '';
+  return line.length <= TITLE_CHARS ? line : `${line.slice(0, TITLE_CHARS - 1)}…`;
+}
+
+function summaryOf(sid: string, meta: Readonly<Record<string, string>>, ownerText: string | undefined): SessionSummary {
+  const number = (name: string): number => Number(meta[name] ?? 0);
+  const seq = number('seq');
+  const cursor = number('cursor');
+  const claimed = number('claimed');
+  const queued = seq - Math.max(cursor, claimed) - number('removed');
+  const started = claimed > cursor;
+  if (queued < 0) throw new Bug(`Session ${sid} has ${queued} messages waiting.`);
+  return {
+    sid,
+    title: meta['title'] ?? '',
+    root: meta['root'] ?? '',
+    createdAt: number('createdAt'),
+    updatedAt: number('updatedAt'),
+    messages: seq,
+    queued,
+    status: started ? (isRunning(ownerText) ? 'running' : 'interrupted') : queued > 0 ? 'queued' : 'idle',
+  };
+}
+
+function isRunning(ownerText: string | undefined): boolean {
+  return ownerText !== undefined && isAlive(JSON.parse(ownerText) as Owner);
+}

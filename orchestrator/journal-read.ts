@@ -1,0 +1,103 @@
+// Reading a session's journal: at once, or as it grows together with the live stream. Readers need no lock and no owner:
+// the stream is ordered, complete and append-only, so whoever comes late reads from the id he has.
+
+import type { JournalEvent, Journaled, LiveEvent } from '../shared/events.ts';
+import { Bug } from '../shared/outcome.ts';
+import { keys } from './keys.ts';
+import type { OdinRedis, RedisHandle } from './redis.ts';
+
+export type Followed =
+  | ({ readonly kind: 'journal' } & Journaled)
+  | { readonly kind: 'live'; readonly event: LiveEvent };
+
+type Entry = [id: string, fields: string[]];
+
+const PAGE = 1000;
+
+/** The bytes of one entry. The writer's nonce makes them its own: nobody else's event at the same id looks the same. */
+export const encode = (writer: string, event: JournalEvent): string => JSON.stringify({ w: writer, e: event });
+
+export function decode([id, fields]: Entry): Journaled {
+  const { e } = JSON.parse(fields[1] ?? '{}') as { e?: JournalEvent };
+  if (e === undefined) throw new Bug(`Event ${id} of the journal is not one.`);
+  return { id, event: e };
+}
+
+/** XRANGE's word for what comes after an id. */
+export const startAfter = (id: string): string => (id === '0' ? '-' : `(${id}`);
+
+/** Events after `fromId` ('0' = from the beginning), all of them or the first `count`. */
+export async function readLog(redis: OdinRedis, sid: string, fromId: string, count?: number): Promise<Journaled[]> {
+  const { log } = keys.session(sid);
+  const events: Journaled[] = [];
+  let after = fromId;
+  while (count === undefined || events.length < count) {
+    const page = Math.min(PAGE, (count ?? Number.POSITIVE_INFINITY) - events.length);
+    const entries = await redis.xrange(log, startAfter(after), '+', 'COUNT', page);
+    for (const entry of entries) events.push(decode(entry));
+    if (entries.length < page) break;
+    after = entries[entries.length - 1]?.[0] ?? after;
+  }
+  return events;
+}
+
+/** Id of the newest event, '0' when there is none. */
+export async function lastLogId(redis: OdinRedis, sid: string): Promise<string> {
+  return (await redis.xrevrange(keys.session(sid).log, '+', '-', 'COUNT', 1))[0]?.[0] ?? '0';
+}
+
+/**
+ * The journal after `fromId` ('0' = all, '$' = what comes from now on) without gaps or doubles, and what the live stream brings
+ * from now on, each live event behind the journal's event that it came after. Ends when the signal aborts.
+ */
+export async function* followLog(
+  handle: RedisHandle,
+  sid: string,
+  fromId: string,
+  signal: AbortSignal,
+): AsyncGenerator<Followed, void, undefined> {
+  const { log, live } = keys.session(sid);
+  const [newest, newestLive] = await Promise.all([
+    fromId === '$' ? lastLogId(handle.client, sid) : fromId,
+    handle.client.xrevrange(live, '+', '-', 'COUNT', 1),
+  ]);
+  let lastId = newest;
+  let lastLive = newestLive[0]?.[0] ?? '0';
+  if (signal.aborted) return;
+  const reader = await handle.duplicate();
+  const stop = (): void => reader.disconnect();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    while (!signal.aborted) {
+      const replies = await reader.xread('COUNT', PAGE, 'BLOCK', 0, 'STREAMS', log, live, lastId, lastLive);
+      const entriesOf = (key: string): Entry[] => (replies ?? []).find(([name]) => name === key)?.[1] ?? [];
+      const [journaled, shown] = [entriesOf(log), entriesOf(live)];
+      lastId = journaled.at(-1)?.[0] ?? lastId;
+      lastLive = shown.at(-1)?.[0] ?? lastLive;
+      yield* merge(journaled.map(decode), shown);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    reader.disconnect();
+  }
+}
+
+/** Puts live events, which say after which event they were sent, between the journal's. */
+function* merge(journaled: readonly Journaled[], shown: readonly Entry[]): Generator<Followed, void, undefined> {
+  let next = 0;
+  for (const [, fields] of shown) {
+    const { after, events } = JSON.parse(fields[1] ?? '{}') as { after: string; events: LiveEvent[] };
+    for (; isUpTo(journaled[next]?.id, after); next++) yield { kind: 'journal', ...(journaled[next] as Journaled) };
+    for (const event of events) yield { kind: 'live', event };
+  }
+  for (const entry of journaled.slice(next)) yield { kind: 'journal', ...entry };
+}
+
+function isUpTo(id: string | undefined, limit: string): boolean {
+  if (id === undefined) return false;
+  const [epoch = 0, n = 0] = id.split('-').map(Number);
+  const [limitEpoch = 0, limitN = 0] = limit.split('-').map(Number);
+  return epoch < limitEpoch || (epoch === limitEpoch && n <= limitN);
+}

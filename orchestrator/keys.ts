@@ -1,0 +1,49 @@
+// The names of everything Odin keeps in Redis (DURABILITY 2). One hash tag, so that every script that touches several of
+// them is legal on a Cluster too. Where this differs from DURABILITY: `pending` and `ctl` are per workspace, because exactly
+// one orchestrator reads them, and a session's client ids and changed messages have hashes of their own beside `meta`.
+
+import { sha256 } from '../shared/ids.ts';
+
+/** Also BullMQ's prefix. */
+export const PREFIX = '{odin}';
+
+export const keys = {
+  session: (sid: string) => ({
+    /** Stream `<seq>-0`: the messages that are not done yet. */
+    inbox: `${PREFIX}:s:${sid}:in`,
+    /** Hash: ws, root, title, createdAt, updatedAt, seq, cursor, claimed, epoch, gen, removed. */
+    meta: `${PREFIX}:s:${sid}:meta`,
+    /** Hash: client id of a message -> seq. */
+    mids: `${PREFIX}:s:${sid}:mids`,
+    /** Hash: `<seq>:p` body, `<seq>:m` mode, `<seq>:x` removed. What was changed about messages that wait. */
+    changes: `${PREFIX}:s:${sid}:changes`,
+    /** Stream `<epoch>-<n>`: the journal. Never deleted while anybody may still own it: that would forget its last id. */
+    log: `${PREFIX}:s:${sid}:log`,
+    snap: `${PREFIX}:s:${sid}:snap`,
+    /** Stream: what is only for eyes; it expires. */
+    live: `${PREFIX}:s:${sid}:live`,
+  }),
+  workspace: (ws: string) => ({
+    /** Sorted set: sessions by their last activity, in milliseconds. */
+    sessions: `${PREFIX}:ws:${ws}:sessions`,
+    /** Set: sessions with messages that are not done. */
+    pending: `${PREFIX}:ws:${ws}:pending`,
+    /** Stream: requests to the owner, each deleted when its effect is journaled. */
+    ctl: `${PREFIX}:ws:${ws}:ctl`,
+  }),
+  /** Hash sid -> who runs it on this host: pid, startTime, ws, jobId, token. */
+  owners: (host: string) => `${PREFIX}:own:${host}`,
+  agentLog: (aid: string) => `${PREFIX}:a:${aid}:log`,
+  budget: (scope: string) => `${PREFIX}:budget:${scope}`,
+  batch: (bid: string) => ({ counters: `${PREFIX}:batch:${bid}`, results: `${PREFIX}:batch:${bid}:res` }),
+} as const;
+
+/** BullMQ's queue of a workspace's turns. */
+export const turnsQueue = (ws: string): string => `turns.${ws}`;
+
+/**
+ * The workspace of a project's real root. `scope` tells machines apart that share one Redis and may have different projects
+ * at the same path; it is empty for the private one.
+ */
+export const workspaceId = (realRoot: string, scope = ''): string =>
+  sha256(scope === '' ? realRoot : `${scope}\0${realRoot}`).slice(0, 16);

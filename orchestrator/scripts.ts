@@ -1,0 +1,162 @@
+// The scripts that keep sequence and fencing (DURABILITY 3). Each is atomic and may be sent twice (ioredis sends again what
+// had no answer): the second time it changes nothing and answers the same, but for oclaim, which begins one more epoch and
+// harms nobody. They know numbers, epochs and bytes, never the meaning of an event. redis.ts defines them on each connection.
+
+type ScriptArg = string | number;
+type Script<Reply> = (keys: readonly string[], args: readonly ScriptArg[]) => Promise<Reply>;
+
+export interface OdinScripts {
+  readonly oenq: Script<readonly [string, ...(string | number)[]]>;
+  readonly oclaim: Script<readonly [string, ...unknown[]]>;
+  readonly oappend: Script<readonly [string]>;
+  readonly odone: Script<readonly [string, number, string]>;
+  readonly ochange: Script<string>;
+  readonly orevive: Script<number>;
+}
+
+// append(log, epoch, first, from): gives ARGV[from..] the ids <epoch>-<first>.. and adds those that are not there yet.
+// 'ok', or 'fenced' when a later epoch has begun or other bytes have one of the ids, or 'rewound' when events that were
+// acknowledged before are missing: Redis came back with an older file.
+const APPEND = `
+local function append(log, epoch, first, from)
+  local last = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
+  local e, n = string.match(last and last[1] or '0-0', '^(%d+)-(%d+)$')
+  e = tonumber(e); n = tonumber(n)
+  if e > tonumber(epoch) then return 'fenced' end
+  if e < tonumber(epoch) or n < first - 1 then return 'rewound' end
+  for i = from, #ARGV do
+    local k = first + i - from
+    local id = epoch .. '-' .. string.format('%d', k)
+    if k > n then
+      redis.call('XADD', log, id, 'd', ARGV[i])
+    else
+      local have = redis.call('XRANGE', log, id, id)[1]
+      if not have or have[2][2] ~= ARGV[i] then return 'fenced' end
+    end
+  end
+  return 'ok'
+end
+`;
+
+// oenq: queue a message, once per client id.
+// KEYS meta, inbox, mids, ws pending, ws sessions
+// ARGV sid, mid, mode, body, limits, now, ws, root, title, create (1: the session may be new), most that may wait
+// -> {'queued'|'dup', seq, cursor, gen} | {'full', waiting} | {'unknown'} | {'elsewhere', root}
+const OENQ = `
+local m = redis.call('HMGET', KEYS[1], 'ws', 'root', 'seq', 'cursor', 'claimed', 'removed', 'gen')
+if not m[1] and ARGV[10] ~= '1' then return {'unknown'} end
+if m[1] and m[1] ~= ARGV[7] then return {'elsewhere', m[2]} end
+local seq = tonumber(m[3] or '0'); local cursor = tonumber(m[4] or '0'); local gen = tonumber(m[7] or '0')
+local old = redis.call('HGET', KEYS[3], ARGV[2])
+if old then return {'dup', tonumber(old), cursor, gen} end
+local waiting = seq - math.max(cursor, tonumber(m[5] or '0')) - tonumber(m[6] or '0')
+if waiting >= tonumber(ARGV[11]) then return {'full', waiting} end
+seq = seq + 1
+redis.call('XADD', KEYS[2], seq .. '-0', 'mid', ARGV[2], 'mode', ARGV[3], 'p', ARGV[4], 'limits', ARGV[5], 'at', ARGV[6])
+redis.call('HSET', KEYS[3], ARGV[2], seq)
+if not m[1] then
+  redis.call('HSET', KEYS[1], 'ws', ARGV[7], 'root', ARGV[8], 'title', ARGV[9], 'createdAt', ARGV[6])
+end
+redis.call('HSET', KEYS[1], 'seq', seq, 'updatedAt', ARGV[6])
+redis.call('SADD', KEYS[4], ARGV[1])
+redis.call('ZADD', KEYS[5], ARGV[6], ARGV[1])
+return {'queued', seq, cursor, gen}
+`;
+
+// oclaim: own the session for its next message; every earlier epoch is over from here on.
+// KEYS meta, log, inbox, changes, owners of the host, ws sessions
+// ARGV seq, claim event, sid, owner, now, start of the log entries to return, most of them
+// -> {'done'|'notyet', cursor} | {'ok', epoch, message's fields, changed mode or '', changed body or '', removed 0|1, log}
+const OCLAIM = `
+local seq = tonumber(ARGV[1])
+local m = redis.call('HMGET', KEYS[1], 'cursor', 'claimed')
+local cursor = tonumber(m[1] or '0'); local claimed = tonumber(m[2] or '0')
+if cursor >= seq then return {'done', cursor} end
+local message = redis.call('XRANGE', KEYS[3], seq .. '-0', seq .. '-0')[1]
+if seq ~= cursor + 1 or not message then return {'notyet', cursor} end
+local change = redis.call('HMGET', KEYS[4], seq .. ':m', seq .. ':p', seq .. ':x')
+local epoch = redis.call('HINCRBY', KEYS[1], 'epoch', 1)
+redis.call('XADD', KEYS[2], epoch .. '-0', 'd', ARGV[2])
+if claimed < seq then
+  redis.call('HSET', KEYS[1], 'claimed', seq)
+  if change[3] then redis.call('HINCRBY', KEYS[1], 'removed', -1) end
+end
+redis.call('HSET', KEYS[1], 'updatedAt', ARGV[5])
+redis.call('HSET', KEYS[5], ARGV[3], ARGV[4])
+redis.call('ZADD', KEYS[6], ARGV[5], ARGV[3])
+local log = redis.call('XRANGE', KEYS[2], ARGV[6], '+', 'COUNT', ARGV[7])
+return {'ok', epoch, message[2], change[1] or '', change[2] or '', change[3] and 1 or 0, log}
+`;
+
+// oappend: the owner's events, in order, all or as many as memory allows; the rest come again.
+// KEYS log   ARGV epoch, number of the first, event...   -> {'ok'|'fenced'|'rewound'}
+const OAPPEND = `${APPEND}
+return {append(KEYS[1], ARGV[1], tonumber(ARGV[2]), 3)}
+`;
+
+// odone: the last events of a message, and the session moves on.
+// KEYS meta, log, inbox, changes, owners of the host, ws pending, ws sessions
+// ARGV epoch, number of the first, seq, sid, now, event... (the last one is msg.done)
+// -> {'ok', next seq or 0, its mode or ''} | {'fenced'|'rewound'}
+const ODONE = `${APPEND}
+local seq = tonumber(ARGV[3]); local first = tonumber(ARGV[2])
+local cursor = tonumber(redis.call('HGET', KEYS[1], 'cursor') or '0')
+if cursor >= seq then
+  local id = ARGV[1] .. '-' .. string.format('%d', first + #ARGV - 6)
+  local have = redis.call('XRANGE', KEYS[2], id, id)[1]
+  if not have or have[2][2] ~= ARGV[#ARGV] then return {'fenced'} end
+else
+  local verdict = append(KEYS[2], ARGV[1], first, 6)
+  if verdict ~= 'ok' then return {verdict} end
+  redis.call('HSET', KEYS[1], 'cursor', seq, 'gen', 0, 'updatedAt', ARGV[5])
+  redis.call('XTRIM', KEYS[3], 'MINID', (seq + 1) .. '-0')
+  redis.call('HDEL', KEYS[4], seq .. ':m', seq .. ':p', seq .. ':x')
+  redis.call('HDEL', KEYS[5], ARGV[4])
+  redis.call('ZADD', KEYS[7], ARGV[5], ARGV[4])
+  cursor = seq
+end
+local head = redis.call('XRANGE', KEYS[3], (cursor + 1) .. '-0', (cursor + 1) .. '-0')[1]
+if head then return {'ok', cursor + 1, redis.call('HGET', KEYS[4], (cursor + 1) .. ':m') or head[2][4]} end
+redis.call('SREM', KEYS[6], ARGV[4])
+return {'ok', 0, ''}
+`;
+
+// ochange: edit or remove a message that waits. A removed one keeps its place, so that numbers stay dense.
+// KEYS meta, inbox, changes   ARGV seq, 'remove' | 'edit', mode or '', body or ''
+// -> 'ok' | 'missing' | 'done' | 'running' | 'removed'
+const OCHANGE = `
+local seq = tonumber(ARGV[1])
+local m = redis.call('HMGET', KEYS[1], 'cursor', 'claimed')
+if seq <= tonumber(m[1] or '0') then return 'done' end
+if seq <= tonumber(m[2] or '0') then return 'running' end
+if #redis.call('XRANGE', KEYS[2], seq .. '-0', seq .. '-0') == 0 then return 'missing' end
+if redis.call('HEXISTS', KEYS[3], seq .. ':x') == 1 then return ARGV[2] == 'remove' and 'ok' or 'removed' end
+if ARGV[2] == 'remove' then
+  redis.call('HSET', KEYS[3], seq .. ':x', 1)
+  redis.call('HINCRBY', KEYS[1], 'removed', 1)
+  return 'ok'
+end
+if ARGV[3] ~= '' then redis.call('HSET', KEYS[3], seq .. ':m', ARGV[3]) end
+if ARGV[4] ~= '' then redis.call('HSET', KEYS[3], seq .. ':p', ARGV[4]) end
+return 'ok'
+`;
+
+// orevive: the job of the head message has ended without finishing it, so the next one needs a new id.
+// KEYS meta   ARGV head seq, gen of the job that ended   -> the gen to use, or -1 when the session has moved on
+const OREVIVE = `
+local m = redis.call('HMGET', KEYS[1], 'seq', 'cursor', 'gen')
+local head = tonumber(m[2] or '0') + 1
+if head ~= tonumber(ARGV[1]) or tonumber(m[1] or '0') < head then return -1 end
+if tonumber(m[3] or '0') == tonumber(ARGV[2]) then return redis.call('HINCRBY', KEYS[1], 'gen', 1) end
+return tonumber(m[3])
+`;
+
+/** For ioredis' `scripts` option, so that duplicates of a connection have them too. */
+export const SCRIPTS = {
+  oenq: { numberOfKeys: 5, lua: OENQ },
+  oclaim: { numberOfKeys: 6, lua: OCLAIM },
+  oappend: { numberOfKeys: 1, lua: OAPPEND },
+  odone: { numberOfKeys: 7, lua: ODONE },
+  ochange: { numberOfKeys: 3, lua: OCHANGE },
+  orevive: { numberOfKeys: 1, lua: OREVIVE },
+} as const;
