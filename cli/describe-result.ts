@@ -4,7 +4,7 @@
 const SHAPES: readonly RegExp[] = [
   /^Found (.+?) for /,
   /^Listed .* \((\d+ entries)\)$/,
-  /^Read .*? \((.+)\)$/,
+  /^Read .* \(([^()]+)\)$/,
   /^Read .*? (lines \S+ of \d+)$/,
 ];
 

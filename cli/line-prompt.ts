@@ -4,15 +4,16 @@
 import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
 import type { Odin } from '../orchestrator/api.ts';
-import { cleanLine } from '../shared/clean-text.ts';
+import { cleanLine, cleanText } from '../shared/clean-text.ts';
 import { isMode, MODES, type Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Renderer } from './render-plain.ts';
 
 export interface LinePrompt {
-  /** Null: a new session with the first message. */
-  readonly sid: string | null;
+  readonly sid: string;
+  /** The session begins with the first message. */
+  readonly isNew: boolean;
   readonly mode: Mode;
   readonly limits: { readonly maxSteps: number };
   readonly renderer: Renderer;
@@ -55,7 +56,7 @@ export async function linePrompt(odin: Odin, options: LinePrompt): Promise<numbe
       say(`there is no ${text}. /help shows what there is.`);
     } else {
       const { seq, position } = await session.submit(mode, text);
-      if (position > 1) say(`message ${seq} (${mode}) waits at position ${position}`);
+      if (position > 0) say(`message ${seq} (${mode}) waits at position ${position}`);
     }
   }
   async function interrupt(): Promise<void> {
@@ -96,28 +97,33 @@ export async function linePrompt(odin: Odin, options: LinePrompt): Promise<numbe
 /** The session behind the prompt: followed from its first message on, and which of the messages typed here are not done. */
 function followedSession(
   odin: Odin,
-  { sid: given, limits, renderer }: LinePrompt,
+  { sid, isNew, limits, renderer, output }: LinePrompt,
   onDone: () => void,
   onLost: (message: string) => void,
 ) {
-  const sid = given ?? odin.newSession();
   const stop = new AbortController();
   const unfinished = new Set<number>();
-  let following: Promise<void> | null = null;
+  /** Those that began at once: what was typed still stands above what they do. */
+  const atOnce = new Set<number>();
   const follow = async (from: string) => {
     for await (const event of odin.follow(sid, { from, signal: stop.signal })) {
+      if (event.type === 'MessageStarted' && !atOnce.delete(event.seq))
+        output.write(`${event.mode}> ${cleanText(event.body)}\n`);
       renderer.show(event);
       if (event.type === 'AgentDone' && unfinished.delete(event.seq)) onDone();
     }
   };
+  const guarded = (from: string) => follow(from).catch((error: Error) => onLost(cleanLine(error.message)));
+  // What waits in a session that goes on is done now, and is to be seen.
+  let following = isNew ? null : odin.state(sid).then(({ upTo }) => guarded(upTo));
   return {
     sid,
     running: () => unfinished.size,
     async submit(mode: Mode, body: string) {
-      const from = given === null || following !== null ? '0' : (await odin.state(sid)).upTo;
       const submitted = await odin.submit(sid, { mode, body, limits });
       unfinished.add(submitted.seq);
-      following ??= follow(from).catch((error: Error) => onLost(cleanLine(error.message)));
+      if (submitted.position === 0) atOnce.add(submitted.seq);
+      following ??= guarded('0');
       return submitted;
     },
     async leave(): Promise<void> {

@@ -36,7 +36,8 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
   const calls = new Map<string, OpenCall>();
   const screen = createScreen(options);
   const shown = { text: '' };
-  let text = createStepText(options, screen, shown);
+  const stepText = (isOpen: boolean) => createStepText({ ...options, screen, shown, isOpen });
+  let text = stepText(false);
 
   function toolLine(op: string, more: Partial<OpenCall>, tool: string): void {
     const call = { ...(calls.get(op) ?? { title: cleanLine(tool) }), ...more };
@@ -55,14 +56,14 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
       case 'SessionOpened':
         return screen.line(paint('dim', `session ${event.session} in ${cleanLine(event.root)}`));
       case 'MessageQueued':
-        if (event.position > 1) screen.line(paint('dim', `message ${event.seq} waits at position ${event.position}`));
+        if (event.position > 0) screen.line(paint('dim', `message ${event.seq} waits at position ${event.position}`));
         return;
       case 'MessageStarted':
         if (options.showPrompts) screen.line(`${paint('cyan', `${event.mode}>`)} ${cleanText(event.body).trimEnd()}`);
         return screen.line(paint('dim', `${event.mode} mode, ${cleanLine(event.model)}`));
       case 'StepStarted':
         text.giveUp(event.attempt > 1);
-        text = createStepText(options, screen, shown);
+        text = stepText(true);
         return screen.status(`thinking (step ${event.step})…`);
       case 'StreamText':
         return text.delta(event.delta);
@@ -103,7 +104,7 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
         return screen.line(paint('red', `✗ ${cleanLine(event.message)} (${event.code})`));
       case 'AgentDone':
         text.answer(event.answer);
-        text = createStepText(options, screen, shown);
+        text = stepText(false);
         calls.clear();
         return screen.line(paint(event.status === 'completed' ? 'dim' : 'yellow', describeEnd(event)));
       case 'StreamThinking':

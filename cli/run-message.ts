@@ -8,18 +8,23 @@ import { outputGone } from './output-gone.ts';
 import type { Renderer } from './render-plain.ts';
 
 export interface RunMessage {
-  /** Null: a new session. */
-  readonly sid: string | null;
+  readonly sid: string;
+  readonly isNew: boolean;
   readonly submit: SubmitOptions;
   readonly renderer: Renderer;
 }
 
-/** The exit code of the message's end. Only this message's events are shown, not those it waits for. */
-export async function runMessage(odin: Odin, { sid: given, submit, renderer }: RunMessage): Promise<number> {
-  const sid = given ?? odin.newSession();
-  const from = given === null ? '0' : (await odin.state(sid)).upTo;
+export interface MessageEnd {
+  readonly exitCode: number;
+  /** Place of its last event in the journal; null when it was taken back before it began. */
+  readonly endId: string | null;
+}
+
+/** Submits, follows and shows. Only this message's events are shown, not those it waits for. */
+export async function runMessage(odin: Odin, { sid, isNew, submit, renderer }: RunMessage): Promise<MessageEnd> {
+  const from = isNew ? '0' : (await odin.state(sid)).upTo;
   const { seq, position } = await odin.submit(sid, submit);
-  if (position > 1) process.stderr.write(`message ${seq} of session ${sid} waits at position ${position}\n`);
+  if (position > 0) process.stderr.write(`message ${seq} of session ${sid} waits at position ${position}\n`);
   const stop = new AbortController();
   let hasStarted = false;
   let isWithdrawn = false;
@@ -37,17 +42,17 @@ export async function runMessage(odin: Odin, { sid: given, submit, renderer }: R
   outputGone.addEventListener('abort', onGone, { once: true });
   try {
     for await (const event of odin.follow(sid, { from, signal: stop.signal })) {
-      if (event.seq !== seq && !(given === null && event.seq === 0)) continue;
+      if (event.seq !== seq && !(isNew && event.seq === 0)) continue;
       hasStarted ||= event.type === 'MessageStarted';
       renderer.show(event);
-      if (event.type === 'AgentDone') return exitCodeOf(event.status);
+      if (event.type === 'AgentDone') return { exitCode: exitCodeOf(event.status), endId: event.id };
     }
   } finally {
     stop.abort();
     offInterrupt();
     outputGone.removeEventListener('abort', onGone);
   }
-  if (isWithdrawn) return EXIT.cancelled;
+  if (isWithdrawn) return { exitCode: EXIT.cancelled, endId: null };
   throw new UserError(
     `session ${sid} can no longer be followed from here. \`odin attach ${sid}\` tries again.`,
     EXIT.failed,

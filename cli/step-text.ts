@@ -3,19 +3,29 @@
 import { cleanText, StreamCleaner } from '../shared/clean-text.ts';
 import type { Screen, ScreenOptions } from './screen.ts';
 
-/** `shown` is the message's last whole text on the terminal: the answer of a message that was stopped begins with it. */
-export function createStepText({ outIsTerminal, paint }: ScreenOptions, screen: Screen, shown: { text: string }) {
+export interface StepTextOptions extends Pick<ScreenOptions, 'outIsTerminal' | 'paint'> {
+  readonly screen: Screen;
+  /** The message's last whole text on the terminal: the answer of a message that was stopped begins with it. */
+  readonly shown: { text: string };
+  /** False between steps: what streams in then is late, and was shown with its whole text. */
+  readonly isOpen: boolean;
+}
+
+export function createStepText(options: StepTextOptions) {
+  const { outIsTerminal, paint, screen, shown } = options;
   const cleaner = new StreamCleaner();
   let streamed = '';
   let held: string | null = null;
+  let isOpen = options.isOpen;
   return {
     delta(delta: string): void {
-      if (!outIsTerminal) return;
+      if (!outIsTerminal || !isOpen) return;
       streamed += delta;
       screen.text(cleaner.push(delta));
     },
     whole(text: string): void {
       held = text;
+      isOpen = false;
       if (!outIsTerminal) return;
       const isWhole = text.startsWith(streamed);
       if (!isWhole) screen.line(paint('dim', '(parts of the stream were lost; the whole text:)'));

@@ -22,11 +22,13 @@ export async function demo(given: string | undefined, { json }: { readonly json?
     return await withOdin(place, models, async (odin) => {
       if (!odin.owner) throw busy(odin.root);
       const submit = { mode: 'ask', body: QUESTION, limits: { maxSteps: MAX_STEPS } } as const;
-      return await runMessage(odin, {
-        sid: null,
+      const { exitCode } = await runMessage(odin, {
+        sid: odin.newSession(),
+        isNew: true,
         submit,
         renderer: rendererHere({ json: json ?? false, showPrompts: true }),
       });
+      return exitCode;
     });
   } finally {
     await server.close();

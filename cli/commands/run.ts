@@ -2,6 +2,7 @@
 
 import type { Mode } from '../../shared/modes.ts';
 import { UserError } from '../../shared/outcome.ts';
+import { drainQueue } from '../drain-queue.ts';
 import { findSession } from '../find-session.ts';
 import { openModels } from '../open-models.ts';
 import { placeHere, withOdin } from '../place.ts';
@@ -32,10 +33,29 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   const limits = { maxSteps: options.maxSteps ?? config.maxSteps };
   const wanted = options.continue === true ? 'last' : (options.session ?? null);
   return await withOdin(place, models, async (odin) => {
-    const sid = wanted === null ? null : await findSession(odin, wanted);
-    const renderer = rendererHere({ json: options.json ?? false, showPrompts: false });
-    if (prompt !== null) return await runMessage(odin, { sid, submit: { mode, body: prompt, limits }, renderer });
-    const { linePrompt } = await import('../line-prompt.ts');
-    return await linePrompt(odin, { sid, mode, limits, renderer, input: process.stdin, output: process.stdout });
+    const isNew = wanted === null;
+    const sid = isNew ? odin.newSession() : await findSession(odin, wanted);
+    const json = options.json ?? false;
+    const renderer = rendererHere({ json, showPrompts: false });
+    if (prompt === null) {
+      const { linePrompt } = await import('../line-prompt.ts');
+      return await linePrompt(odin, {
+        sid,
+        isNew,
+        mode,
+        limits,
+        renderer,
+        input: process.stdin,
+        output: process.stdout,
+      });
+    }
+    const { exitCode, endId } = await runMessage(odin, {
+      sid,
+      isNew,
+      submit: { mode, body: prompt, limits },
+      renderer,
+    });
+    if (endId !== null) await drainQueue(odin, sid, endId, rendererHere({ json, showPrompts: true, isAside: true }));
+    return exitCode;
   });
 }

@@ -1,5 +1,6 @@
 // `odin send`: queues a message in a session from another terminal (SPEC O6). It runs in whichever process runs the workspace.
 
+import { cleanLine } from '../../shared/clean-text.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { EXIT } from '../exit-codes.ts';
 import { findSession } from '../find-session.ts';
@@ -16,10 +17,10 @@ export interface SendOptions {
 
 export async function send(session: string, words: readonly string[], options: SendOptions): Promise<number> {
   const body = await readPrompt(words.length === 0 ? ['-'] : words);
-  const place = placeHere();
-  const config = await settingsOf(place);
+  const here = placeHere();
+  const config = await settingsOf(here);
   const mode = options.mode ?? config.defaultMode;
-  return await withOdin(place, null, async (odin) => {
+  return await withOdin(here, null, async (odin) => {
     const sid = await findSession(odin, session);
     const limits = { maxSteps: options.maxSteps ?? config.maxSteps };
     const { seq, position } = await odin.submit(sid, { mode, body: body ?? '', limits });
@@ -27,7 +28,13 @@ export async function send(session: string, words: readonly string[], options: S
       process.stdout.write(jsonLine({ session: sid, seq, position, mode }));
       return EXIT.completed;
     }
-    process.stdout.write(`message ${seq} (${mode}) is at position ${position} in session ${sid}\n`);
+    const place = position === 0 ? 'is next' : `waits at position ${position}`;
+    process.stdout.write(`message ${seq} (${mode}) of session ${sid} ${place}\n`);
+    const status = (await odin.sessions()).find((summary) => summary.sid === sid)?.status;
+    if (status !== 'running') process.stderr.write(`${howItIsDone(odin.root, sid)}\n`);
     return EXIT.completed;
   });
 }
+
+const howItIsDone = (root: string, sid: string): string =>
+  `An Odin that is open in ${cleanLine(root)} does it now. If none is: odin --session ${sid}`;

@@ -55,7 +55,7 @@ function excerpts({ read }: Seen): string {
 function quote({ path, line, text }: Excerpt): string {
   const chars = [...text.trim().replaceAll('`', "'")];
   const cut = chars.length > MAX_CHARS ? `${chars.slice(0, MAX_CHARS - 1).join('')}…` : chars.join('');
-  return `- \`${path}:${line}\`: \`${cut}\``;
+  return `- \`${path.replaceAll('`', "'")}:${line}\`: \`${cut}\``;
 }
 
 const count = (value: number, one: string, many = `${one}s`): string =>

@@ -134,6 +134,21 @@ describe('G1: the plain renderer', () => {
     expect(err).toContain('(parts of the stream were lost; the whole text:)');
   });
 
+  test('a piece that comes after the whole text, as from another process it can, is not printed again', () => {
+    const { out } = play(
+      [
+        { type: 'StreamText', delta: 'old' },
+        { type: 'StepStarted', step: 1, attempt: 1 },
+        { type: 'StepText', step: 1, text: 'whole' },
+        { type: 'StreamText', delta: 'whole' },
+        { type: 'AgentDone', status: 'completed', answer: 'whole', steps: 1, usage },
+        { type: 'StreamText', delta: 'whole' },
+      ],
+      { outIsTerminal: true },
+    );
+    expect(out).toBe('whole\n');
+  });
+
   test('O2: what a stopped message said before is not printed again with its answer', () => {
     const { out, err } = play(
       [
