@@ -31,10 +31,19 @@ export interface Touch {
   readonly access: 'read' | 'write';
 }
 
-/** The verdict of a preHook. `ask` goes to the user through the permission port; `deny` is shown to the model. */
+/**
+ * The verdict of a preHook. `ask` goes to the user through the permission port; `deny` is shown to the model. `args` replace the
+ * call's own when it runs: what was judged, such as a real path, is what is done.
+ */
 export type Gate<Args> =
   | { readonly verdict: 'allow'; readonly args?: Args }
-  | { readonly verdict: 'ask'; readonly title: string; readonly reasons: readonly string[]; readonly detail: string }
+  | {
+      readonly verdict: 'ask';
+      readonly title: string;
+      readonly reasons: readonly string[];
+      readonly detail: string;
+      readonly args?: Args;
+    }
   | { readonly verdict: 'deny'; readonly code: string; readonly message: string };
 
 /** All that a tool may reach. */
@@ -146,7 +155,7 @@ function bindCall<Args>(tool: ToolDefinition<Args>, given: Args): ParsedCall {
     touches: (root) => tool.touches?.(args, root) ?? [],
     async gate(ctx) {
       const gate: Gate<Args> = (await tool.preHook?.(args, ctx)) ?? { verdict: 'allow' };
-      if (gate.verdict === 'allow' && gate.args !== undefined) args = gate.args;
+      if (gate.verdict !== 'deny' && gate.args !== undefined) args = gate.args;
       return gate as Gate<Json>;
     },
     async run(ctx) {

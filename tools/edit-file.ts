@@ -4,28 +4,43 @@
 import type { Gate, ToolContext, ToolResponse } from '../shared/define-tool.ts';
 import type { FileChange, ProposedChange, TextEdit } from '../shared/files-port.ts';
 import type { Json } from '../shared/json.ts';
-import { type Outcome, ok } from '../shared/outcome.ts';
+import { fail, type Outcome, ok } from '../shared/outcome.ts';
 import { checkSufficiency, type EditValidation } from './edit-validation.ts';
 import { pathGate } from './path-policy.ts';
 
-/** The gate of any file change: can it be made, is the path allowed, is the file known well enough. Asks nobody in vain. */
-export async function gateChange<Args>(
-  path: string,
+/**
+ * The gate of any file change: can it be made, is the path allowed, is the file known well enough. Asks nobody in vain. The call
+ * then goes on with the real path that was judged.
+ */
+export async function gateChange<Args extends { readonly file_path: string }>(
+  args: Args,
   change: ProposedChange,
   validation: EditValidation,
   ctx: ToolContext,
 ): Promise<Gate<Args>> {
-  const target = await ctx.files.resolve(path);
+  const target = await ctx.files.resolve(args.file_path);
   if (!target.ok) return { verdict: 'deny', code: target.failure.code, message: target.failure.message };
+  const { real } = target.value;
   const gate = pathGate('write', target.value, ctx.root, ctx.mode);
   if (gate.verdict === 'deny') return gate;
-  const preview = await ctx.files.preview(target.value.real, change);
+  const preview = await ctx.files.preview(real, change);
   if (!preview.ok) return { verdict: 'deny', code: preview.failure.code, message: preview.failure.message };
   if ('edits' in change) {
     const known = await checkSufficiency(preview.value, change.edits, validation, ctx);
     if (!known.enough) return { verdict: 'deny', code: 'insufficient', message: known.message };
   }
-  return gate.verdict === 'ask' ? { ...gate, detail: `${gate.detail}\n${preview.value.diff}` } : gate;
+  const judged = { ...args, file_path: real };
+  if (gate.verdict === 'allow') return { verdict: 'allow', args: judged };
+  return { ...gate, detail: `${gate.detail}\n${preview.value.diff}`, args: judged };
+}
+
+/** Refuses when the path that was judged leads elsewhere by now: a link was put in its way since. */
+export async function refuseMoved(judged: string, ctx: ToolContext): Promise<Outcome<never> | undefined> {
+  const target = await ctx.files.resolve(judged);
+  if (!target.ok) return target;
+  if (target.value.real === judged) return undefined;
+  const message = `${judged} leads to ${target.value.real} by now: a link was put in its way. Nothing was changed; call again.`;
+  return fail('refused', 'path_moved', message);
 }
 
 export async function runEdits(
@@ -33,6 +48,8 @@ export async function runEdits(
   edits: readonly TextEdit[],
   ctx: ToolContext,
 ): Promise<Outcome<ToolResponse>> {
+  const moved = await refuseMoved(path, ctx);
+  if (moved) return moved;
   const change = await ctx.files.edit(path, edits, (intent) => ctx.intend(intent), ctx.signal);
   return change.ok ? ok(changeResponse('Edited', change.value)) : change;
 }

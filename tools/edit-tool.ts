@@ -28,7 +28,7 @@ export const createEditTool = (validation: EditValidation): Tool =>
     schema,
     effect: 'write',
     touches: (args, root) => [{ path: resolve(root, args.file_path), access: 'write' }],
-    preHook: (args, ctx) => gateChange(args.file_path, { edits: editsOf(args) }, validation, ctx),
+    preHook: (args, ctx) => gateChange(args, { edits: editsOf(args) }, validation, ctx),
     execute: (args, ctx) => runEdits(args.file_path, editsOf(args), ctx),
   });
 

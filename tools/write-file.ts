@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import * as z from 'zod';
 import { defineTool } from '../shared/define-tool.ts';
 import { ok } from '../shared/outcome.ts';
-import { changeResponse, gateChange } from './edit-file.ts';
+import { changeResponse, gateChange, refuseMoved } from './edit-file.ts';
 
 const schema = z.strictObject({
   file_path: z.string().describe('Absolute path.'),
@@ -20,8 +20,10 @@ export const writeFileTool = defineTool<z.infer<typeof schema>>({
   schema,
   effect: 'write',
   touches: (args, root) => [{ path: resolve(root, args.file_path), access: 'write' }],
-  preHook: (args, ctx) => gateChange(args.file_path, { content: args.content }, 'never', ctx),
+  preHook: (args, ctx) => gateChange(args, { content: args.content }, 'never', ctx),
   async execute(args, ctx) {
+    const moved = await refuseMoved(args.file_path, ctx);
+    if (moved) return moved;
     const change = await ctx.files.write(args.file_path, args.content, (intent) => ctx.intend(intent), ctx.signal);
     if (!change.ok) return change;
     return ok(changeResponse(change.value.beforeHash === null ? 'Created' : 'Wrote', change.value));

@@ -1,5 +1,5 @@
 // Exact replacements in a text, in order, all or nothing (SPEC O16, O17). Pure. Models send LF whatever the file has, so matching
-// ignores CR before LF, and each line keeps the ending it had; added lines get the ending of the line above them.
+// ignores CR before LF, and each line keeps the ending it had; added lines get the ending of the line they are added to.
 // Why a text was not found is explained by explain-no-match.ts.
 
 import type { LineRange, TextEdit } from '../../shared/files-port.ts';
@@ -79,7 +79,7 @@ function linesAt(text: string, at: number, part: string): LineRange {
   return { start, end: start + countLf(part.endsWith('\n') ? part.slice(0, -1) : part) };
 }
 
-/** For each LF of the text whether a CR stood before it, and the ending for lines that have no line above. */
+/** For each LF of the text whether a CR stood before it, and the ending to use where there is none to copy. */
 interface Endings {
   crlf: boolean[];
   readonly usual: boolean;
@@ -115,9 +115,9 @@ function moveEndings(endings: Endings, text: string, found: readonly number[], f
   for (const place of found) {
     const first = line + countLf(text, at, place);
     for (; line < first + kept; line++) moved.push(endings.crlf[line] ?? endings.usual);
-    const above = moved.at(-1) ?? endings.usual;
+    const own = endings.crlf[line] ?? moved.at(-1) ?? endings.usual;
     const replaced = endings.crlf.slice(line, line + oldCount - kept - keptEnd);
-    for (let i = 0; i < newCount - kept - keptEnd; i++) moved.push(replaced[i] ?? above);
+    for (let i = 0; i < newCount - kept - keptEnd; i++) moved.push(replaced[i] ?? own);
     line = first + oldCount - keptEnd;
     at = place + from.length;
     // The LFs of the common end are copied with what follows; `at` is behind them, so count them in.

@@ -3,9 +3,9 @@
 
 import type { BlobPort, FileChange, FileIntent, Intend, ProposedChange } from '../../shared/files-port.ts';
 import { sha256 } from '../../shared/ids.ts';
-import { fail, type Outcome, ok } from '../../shared/outcome.ts';
+import { fail, type Outcome, ok, UserError } from '../../shared/outcome.ts';
 import { type AppliedEdits, applyEdits } from './apply-edits.ts';
-import { replaceFile } from './atomic-write.ts';
+import { type Replacement, replaceFile } from './atomic-write.ts';
 import type { FileCache } from './file-cache.ts';
 import type { FileStamp } from './file-stamp.ts';
 import { lineDiff } from './line-diff.ts';
@@ -91,7 +91,7 @@ export async function moveFile(move: Move, blobs: BlobPort, intend: Intend): Pro
   const puts = Promise.all([before && blobs.put(before.bytes), after && blobs.put(after)]);
   puts.catch(() => {});
   let intent: FileIntent | undefined;
-  const replaced = await replaceFile({
+  const replacement: Replacement = {
     path,
     before,
     after,
@@ -105,11 +105,18 @@ export async function moveFile(move: Move, blobs: BlobPort, intend: Intend): Pro
         afterBlob: afterBlob && { ...afterBlob },
       });
     },
-  });
+  };
+  const replaced = await replaceFile(replacement).catch(refusedBlob);
   if (!replaced.ok) return replaced;
   if (!replaced.value.done || !intent) return ok(undefined);
   const diff = await lineDiff(path, textFor(before?.bytes ?? null), textFor(after));
   return ok({ change: { ...intent, ...diff, rebased: move.rebased }, stamp: replaced.value.stamp });
+}
+
+/** A blob store that cannot keep the contents says so in words; the file is as it was then. */
+function refusedBlob(error: unknown): Outcome<never> {
+  if (error instanceof UserError) return fail('failed', 'not_kept', `${error.message} The file was not changed.`);
+  throw error;
 }
 
 /** For a diff only: whatever the bytes are, they are shown as text. */

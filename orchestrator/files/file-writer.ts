@@ -20,7 +20,7 @@ import { targetFile } from './target-file.ts';
 import { lineStarts } from './text-format.ts';
 
 /** How often a change starts over because somebody outside was quicker. */
-const MAX_TRIES = 8;
+const MAX_TRIES = 20;
 /** A file up to this many lines is asked for whole. */
 const WHOLE_LINES = 2_000;
 

@@ -17,7 +17,7 @@ export interface MovedBack {
   readonly change: FileIntent | FileChange;
 }
 
-const MAX_TRIES = 8;
+const MAX_TRIES = 20;
 
 /** Undo several changes from the last to the first, redo them from the first to the last. */
 export async function moveChange(
