@@ -1,10 +1,11 @@
 // The journal as its owner sees it: claim a session, append, finish (DURABILITY 3 to 5). Event ids are `<epoch>-<n>`: a claim
 // begins a new epoch, and Redis itself then refuses what an older owner still sends.
-// Appends of one tick travel together, one batch is under way at a time, and a batch is one script: so a reply lost with the
+// Appends of one moment travel together, one batch is under way at a time, and a batch is one script: so a reply lost with the
 // connection, after which ioredis sends the batch again, neither doubles nor reorders anything.
 // Reading is journal-read.ts. A claim does not protect files from an older owner that still runs: that is the caller's (DURABILITY 6).
 
 import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { EventOf, JournalEvent, Journaled } from '../shared/events.ts';
 import { ulid } from '../shared/ids.ts';
 import { isMode, type Mode } from '../shared/modes.ts';
@@ -91,6 +92,8 @@ export async function claimSession(redis: OdinRedis, request: ClaimRequest): Pro
 type Entries = [id: string, fields: string[]][];
 
 const BATCH_EVENTS = 200;
+/** How long an event that nobody waits for may wait for others to travel with. */
+const GATHER_MS = 2;
 
 interface Ownership {
   readonly sid: string;
@@ -114,6 +117,7 @@ function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
   let finished = false;
   let fenced: Fenced | null = null;
   let sending: Promise<void> | null = null;
+  let wanted = Promise.withResolvers<void>();
 
   /** Nothing more is written: all that waits, and all that is still appended, is refused. */
   const fence = (verdict: string): Fenced => {
@@ -127,8 +131,8 @@ function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
   };
 
   const sendAll = async (): Promise<void> => {
-    // First let the caller's tick end, so that what it appends in one go travels together.
-    await Promise.resolve();
+    // Nobody waits yet: what is appended in the next moment travels along, with one fsync for all of it.
+    await Promise.race([wanted.promise, delay(GATHER_MS)]);
     while (queued.length > 0) {
       const batch = queued.splice(0, BATCH_EVENTS);
       try {
@@ -144,6 +148,7 @@ function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
       }
     }
     sending = null;
+    wanted = Promise.withResolvers<void>();
   };
 
   const append = (event: JournalEvent): Promise<string> => {
@@ -158,6 +163,7 @@ function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
   };
 
   const flushed = async (): Promise<void> => {
+    if (sending !== null) wanted.resolve();
     while (sending !== null) await sending;
     if (fenced !== null) throw fenced;
   };

@@ -14,7 +14,6 @@ export interface Place {
   readonly socketPath: string;
 }
 
-const NO_REASON = 'it gave no reason.';
 const MAX_LOG_BYTES = 1_000_000;
 
 /** Starts the server, detached, and returns while it comes up. `ended` resolves to the reason if it ends. */
@@ -88,9 +87,9 @@ function serverArguments(place: Place): string[] {
 /** Its last words. The folder may be gone by now: then it was removed together with the server. */
 function reasonInLog(place: Place, fromByte: number): string {
   try {
-    const text = readFileSync(logOf(place)).subarray(fromByte).toString('utf8');
-    return text.trim().split('\n').at(-1) || NO_REASON;
+    const lines = readFileSync(logOf(place)).subarray(fromByte).toString('utf8').trim().split('\n');
+    return lines.at(-1) || 'it gave no reason.';
   } catch {
-    return NO_REASON;
+    return 'its folder is gone.';
   }
 }

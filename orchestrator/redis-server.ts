@@ -75,7 +75,7 @@ async function findOrStart(place: Place, notice: Notice): Promise<Found> {
 }
 
 /** Names the connection, so that this process counts, lets go of the lock, and waits until the data is loaded. */
-async function enter(place: Place, found: Found, notice: Notice): Promise<RespConnection> {
+async function enter(place: Place, found: Found, notice: Notice, tries = 5): Promise<RespConnection> {
   let connection: RespConnection;
   let replies: Promise<[string, string, boolean]>;
   try {
@@ -100,8 +100,13 @@ async function enter(place: Place, found: Found, notice: Notice): Promise<RespCo
   } catch (error) {
     connection.close();
     if (error instanceof UserError) throw error;
+    // It was found while it died; once it is gone the next try starts another.
+    if (found.ended === null && tries > 1) {
+      await delay(20);
+      return enter(place, await findOrStart(place, notice), notice, tries - 1);
+    }
     // A server that cannot read its own data listens first and dies then.
-    const reason = await Promise.race([found.ended, delay(1000, String(error), { ref: false })]);
+    const reason = await Promise.race([found.ended, delay(1000, String(error))]);
     throw new UserError(
       `The private Redis in ${place.dir} stopped while it started: ${reason ?? String(error)} Its log: ${logOf(place)}`,
       1,
@@ -137,28 +142,32 @@ async function untilLoaded(place: Place, connection: RespConnection, notice: Not
 /** Keeps the presence: when the server dies under us it is started again, by whoever of its users is first. */
 function stay(place: Place, first: RespConnection, notice: Notice): PrivateServer {
   let presence = first;
+  let rejoining: Promise<void> | null = null;
   let leaving: Promise<void> | null = null;
+  const left = new AbortController();
   const rejoin = async (): Promise<void> => {
-    for (let pauseMs = 100; leaving === null; pauseMs = Math.min(pauseMs * 2, 5000)) {
+    for (let pauseMs = 100; !left.signal.aborted; pauseMs = Math.min(pauseMs * 2, 5000)) {
       try {
-        const connection = await enter(place, await findOrStart(place, notice), notice);
-        if (leaving !== null) return connection.close();
-        presence = connection;
+        presence = await enter(place, await findOrStart(place, notice), notice);
         if (pauseMs > 100) notice('Redis is back.');
         return watch();
       } catch (error) {
         if (pauseMs === 100) notice(`Redis has stopped. ${error instanceof Error ? error.message : String(error)}`);
-        await delay(pauseMs, undefined, { ref: false });
+        await delay(pauseMs, undefined, { ref: false, signal: left.signal }).catch(() => {});
       }
     }
   };
   const watch = (): void => {
-    void presence.closed.then(() => (leaving === null ? rejoin() : undefined));
+    void presence.closed.then(() => {
+      if (!left.signal.aborted) rejoining = rejoin();
+    });
   };
   watch();
   return {
     leave() {
-      leaving ??= leave(place, presence);
+      left.abort();
+      // A server that is just being started again must be left like any other, or nobody would stop it.
+      leaving ??= Promise.resolve(rejoining).then(() => leave(place, presence));
       return leaving;
     },
   };
@@ -190,7 +199,7 @@ async function tryConnect(place: Place): Promise<RespConnection | null> {
     return await connectResp(place.socketPath);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ECONNREFUSED') return null;
+    if (code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ECONNRESET') return null;
     throw new UserError(`Cannot connect to the private Redis at ${place.socketPath} (${code}).`, 1);
   }
 }
