@@ -33,9 +33,14 @@ export async function linePrompt(odin: Odin, options: LinePrompt): Promise<numbe
   const reader = createInterface({ input, output, terminal: input.isTTY === true });
   const say = (text: string) => void output.write(`${text}\n`);
   let mode = options.mode;
+  let isOpen = true;
+  reader.once('close', () => {
+    isOpen = false;
+  });
   const prompt = () => {
+    if (!isOpen || session.running() > 0) return;
     reader.setPrompt(`${mode}> `);
-    if (session.running() === 0) reader.prompt();
+    reader.prompt();
   };
   const session = followedSession(odin, options, prompt, (message) => {
     say(`odin: the session can no longer be followed: ${message}`);

@@ -13,21 +13,27 @@ const QUESTION = 'What is in this folder? Quote some of it.';
 const MAX_STEPS = 10;
 
 export async function demo(given: string | undefined, { json }: { readonly json?: boolean }): Promise<number> {
-  const place = { ...placeHere(), cwd: folderOf(given) };
+  const folder = folderOf(given);
+  const place = { ...placeHere(), cwd: folder };
   (json === true ? process.stderr : process.stdout).write(FIRST_LINE);
-  await refuseUnfinishedWork(place);
-  const server = await startModel();
+  return await withOdin(place, null, async (odin) => {
+    // Real messages that wait must not be answered by a script.
+    const unfinished = (await odin.sessions()).some(({ root, status }) => root === odin.root && status !== 'idle');
+    if (unfinished) throw busy(odin.root);
+    return await runScripted(place, given === undefined ? '.' : folder, json ?? false);
+  });
+}
+
+/** `about`: the folder that was named, else the project's root. */
+async function runScripted(place: Place, about: string, json: boolean): Promise<number> {
+  const server = await startModel(about);
   try {
     const models = await scriptedModels(server.url);
     return await withOdin(place, models, async (odin) => {
       if (!odin.owner) throw busy(odin.root);
       const submit = { mode: 'ask', body: QUESTION, limits: { maxSteps: MAX_STEPS } } as const;
-      const { exitCode } = await runMessage(odin, {
-        sid: odin.newSession(),
-        isNew: true,
-        submit,
-        renderer: rendererHere({ json: json ?? false, showPrompts: true }),
-      });
+      const renderer = rendererHere({ json, showPrompts: true });
+      const { exitCode } = await runMessage(odin, { sid: odin.newSession(), isNew: true, submit, renderer });
       return exitCode;
     });
   } finally {
@@ -42,25 +48,17 @@ function folderOf(given = '.'): string {
   return realpathSync(folder);
 }
 
-/** Real messages that wait must not be answered by a script. */
-async function refuseUnfinishedWork(place: Place): Promise<void> {
-  await withOdin(place, null, async (odin) => {
-    const unfinished = (await odin.sessions()).some(({ root, status }) => root === odin.root && status !== 'idle');
-    if (unfinished) throw busy(odin.root);
-  });
-}
-
 const busy = (root: string): UserError =>
   new UserError(
     `there are messages in ${root} that are not done, and the demo must not answer them. Finish them, or give another folder.`,
   );
 
-async function startModel() {
+async function startModel(about: string) {
   const [{ startScriptedServer }, { createDemoScript }] = await Promise.all([
     import('../../llm/scripted/server.ts'),
     import('../demo/script.ts'),
   ]);
-  return await startScriptedServer({ script: createDemoScript() });
+  return await startScriptedServer({ script: createDemoScript(about) });
 }
 
 async function scriptedModels(url: string) {

@@ -33,7 +33,7 @@ const DEFINITIONS: Readonly<Record<string, string>> = {
 };
 
 /** What files say about their own project. */
-const SELF = '^# \\S|^ {0,4}"(name|description)" *:|^(name|description) *=|^module ';
+export const SELF_PATTERN = '^# \\S|^ {0,4}"(name|description)" *:|^(name|description) *=|^module ';
 const SELF_FILES = [
   'package.json',
   'pyproject.toml',
@@ -71,8 +71,6 @@ export function chooseSearch({ paths }: FoundFiles): Search {
 export function chooseSelfFiles(files: readonly string[]): readonly string[] {
   return SELF_FILES.filter((name) => files.includes(name)).slice(0, 2);
 }
-
-export const SELF_PATTERN = SELF;
 
 /** The two files to read, and where to begin: those with the most hits, else whatever looks like text. */
 export function chooseReads(

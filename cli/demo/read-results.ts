@@ -60,5 +60,5 @@ export function readLines(path: string, text: string): readonly Excerpt[] | null
   const excerpts = rows
     .filter((match) => match !== null)
     .map(([, line, found]) => ({ path, line: Number(line), text: found ?? '' }));
-  return excerpts.length === 0 && !/ is empty\.$/.test(text) ? null : excerpts;
+  return excerpts.length === 0 && !text.endsWith(' is empty.') ? null : excerpts;
 }

@@ -1,6 +1,7 @@
 // The model's side of `odin demo`: look around, search, read, answer. Fixed in what it does, free in what comes out: each step is made from
 // the results of the one before, on whatever folder it is.
 
+import { join } from 'node:path';
 import type { Script, ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
 import { demoAnswer, type Seen } from './answer.ts';
 import { chooseReads, chooseSearch, chooseSelfFiles, SELF_PATTERN } from './choose.ts';
@@ -13,24 +14,24 @@ const PACE = { chunkSize: 24, pieceDelayMs: 4 };
 
 type Results = readonly { readonly text: string }[];
 
-/** A script for one message. */
-export function createDemoScript(): Script {
+/** A script for one message about a folder: a path, absolute or from the project's root. */
+export function createDemoScript(folder: string): Script {
   const results: Results[] = [];
   return (turn: ScriptedTurn): ScriptedAnswer => {
     results[turn.stepOfMessage] = turn.lastToolResults;
-    return { ...demoStep(results.slice(1, turn.stepOfMessage + 1)), ...PACE };
+    return { ...demoStep(folder, results.slice(1, turn.stepOfMessage + 1)), ...PACE };
   };
 }
 
 /** What the model says and calls after these results, one list for each step that was. */
-export function demoStep(results: readonly Results[]): ScriptedAnswer {
+export function demoStep(path: string, results: readonly Results[]): ScriptedAnswer {
   const [around, searched, read] = results;
   if (around === undefined) {
     return {
       text: 'First I look around.',
       toolCalls: [
-        { name: 'LS', args: { path: '.' } },
-        { name: 'Glob', args: { pattern: '**/*' } },
+        { name: 'LS', args: { path } },
+        { name: 'Glob', args: { pattern: '**/*', path } },
       ],
     };
   }
@@ -48,14 +49,15 @@ export function demoStep(results: readonly Results[]): ScriptedAnswer {
           name: 'Grep',
           args: {
             pattern: search.pattern,
+            path,
             output_mode: 'content',
             head_limit: LINES_TO_FIND,
             ...(search.kind === null ? {} : { glob: `*.${search.kind}` }),
           },
         },
-        ...selfFiles.map((path) => ({
+        ...selfFiles.map((name) => ({
           name: 'Grep',
-          args: { pattern: SELF_PATTERN, path, output_mode: 'content', head_limit: 3 },
+          args: { pattern: SELF_PATTERN, path: join(path, name), output_mode: 'content', head_limit: 3 },
         })),
       ],
     };

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -21,6 +21,13 @@ describe('the command line', () => {
     expect(code).toBe(0);
     for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, 'm'));
     for (const exit of ['0', '1', '2', '3', '130']) expect(stdout).toMatch(new RegExp(`^  ${exit} +\\w`, 'm'));
+  });
+
+  test('odin --version is the version of the package', async () => {
+    const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as {
+      version: string;
+    };
+    expect(await runCli(['--version'], options)).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 
   test('there is no command that this test does not know', () => {

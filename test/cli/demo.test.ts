@@ -5,7 +5,6 @@ import { createDemoScript } from '../../cli/demo/script.ts';
 import type { ScriptedTurn } from '../../llm/scripted/script.ts';
 import { openBlobs } from '../../orchestrator/blobs.ts';
 import { createFiles } from '../../orchestrator/files/files.ts';
-import type { Json } from '../../shared/json.ts';
 import { TOOLS } from '../../tools/registry.ts';
 import { openReadBench, type ReadBench } from '../support/read-bench.ts';
 
@@ -21,7 +20,7 @@ async function demoOn(name: string, files: Record<string, string | Uint8Array>) 
   await mkdir(root);
   for (const [path, content] of Object.entries(files)) await bench.write(join(name, path), content);
   const port = createFiles({ root, blobs: openBlobs(join(bench.root, '..', 'blobs')) }).portFor();
-  const script = createDemoScript();
+  const script = createDemoScript('.');
   const calls: string[] = [];
   let lastToolResults: ScriptedTurn['lastToolResults'] = [];
   for (let stepOfMessage = 0; stepOfMessage < 10; stepOfMessage++) {
@@ -32,7 +31,7 @@ async function demoOn(name: string, files: Record<string, string | Uint8Array>) 
       step.toolCalls.map(async ({ name: tool, args }) => {
         const known = TOOLS.get(tool);
         if (known === undefined) throw new Error(`There is no ${tool}.`);
-        const outcome = await bench.run(known, args as Json, { root, files: port });
+        const outcome = await bench.run(known, args, { root, files: port });
         return { callId: tool, text: outcome.ok ? outcome.value.text : outcome.failure.message };
       }),
     );

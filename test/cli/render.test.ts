@@ -15,7 +15,7 @@ type Bare = StreamEvent extends infer E
   : never;
 
 const usage = { input: 12_345, output: 678, cacheRead: 9_000, cacheWrite: 0 };
-const event = (bare: Bare): StreamEvent => ({ session: 'S1', id: '1-1', at: 1000, seq: 1, ...bare }) as StreamEvent;
+const event = (bare: Bare): StreamEvent => ({ session: 'S1', id: '1-1', at: 1000, seq: 1, ...bare });
 
 const call = (op: string, tool: string, args: Record<string, string | number>): Bare => ({
   type: 'ToolCallStart',
