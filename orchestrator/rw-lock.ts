@@ -1,6 +1,6 @@
 // A reader-writer lock per path (SPEC O7, DURABILITY 12). FIFO: adjacent readers share a phase, a waiting writer holds back later
 // readers, so nobody starves. A wait can be aborted; a path without holder or waiter is forgotten. Own code rather than
-// node:worker_threads `locks`: all holders live in the orchestrator's thread, where this takes 0.3 µs uncontended against 9 µs.
+// node:worker_threads `locks`: all holders live in the orchestrator's thread, where this takes 0.3 µs uncontended against 3.5 µs.
 
 export type Access = 'read' | 'write';
 

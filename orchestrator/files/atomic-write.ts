@@ -10,7 +10,6 @@ import {
   fchownSync,
   fstatSync,
   fsync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -78,10 +77,11 @@ export async function replaceFile(replacement: Replacement): Promise<Outcome<Rep
     } else {
       unlinkSync(path);
     }
-    syncFolder(folder);
+    const synced = syncFolder(folder);
     const stats = written && lstatSync(path, { bigint: true, throwIfNoEntry: false });
     // The content is what was written only if nobody has touched it: same file, same time of change.
     const ours = stats && stats.ino === written.ino && stats.mtimeNs === written.mtimeNs;
+    await synced;
     return ok({ done: true, stamp: ours ? stampOf(stats, readAtMs) : undefined });
   } catch (error) {
     return writeFailure(path, error);
@@ -160,14 +160,12 @@ function isStill(path: string, before: DiskFile | null): boolean {
 }
 
 /** The new name survives a power failure only when its folder is on disk too. */
-function syncFolder(folder: string): void {
-  const fd = openSync(folder, constants.O_RDONLY);
+async function syncFolder(folder: string): Promise<void> {
   try {
-    fsyncSync(fd);
+    const fd = openSync(folder, constants.O_RDONLY);
+    await sync(fd).finally(() => closeSync(fd));
   } catch {
     // Some network file systems cannot; the rename itself has happened.
-  } finally {
-    closeSync(fd);
   }
 }
 

@@ -106,10 +106,13 @@ export async function moveFile(move: Move, blobs: BlobPort, intend: Intend): Pro
       });
     },
   };
-  const replaced = await replaceFile(replacement).catch(refusedBlob);
+  // The difference is worked out while the disk is busy.
+  const [replaced, diff] = await Promise.all([
+    replaceFile(replacement).catch(refusedBlob),
+    lineDiff(path, textFor(before?.bytes ?? null), textFor(after)),
+  ]);
   if (!replaced.ok) return replaced;
   if (!replaced.value.done || !intent) return ok(undefined);
-  const diff = await lineDiff(path, textFor(before?.bytes ?? null), textFor(after));
   return ok({ change: { ...intent, ...diff, rebased: move.rebased }, stamp: replaced.value.stamp });
 }
 
