@@ -31,7 +31,8 @@ export async function benchTurn(options: { readonly rounds: number }): Promise<B
   try {
     const project = join(folder, 'project');
     mkdirSync(project);
-    for (let i = 0; i < TURNS; i++) writeFileSync(join(project, `file-${i}.txt`), `file ${i}\n${'some text\n'.repeat(40)}`);
+    for (let i = 0; i < TURNS; i++)
+      writeFileSync(join(project, `file-${i}.txt`), `file ${i}\n${'some text\n'.repeat(40)}`);
     const odin: Run[] = [];
     const bare: Run[] = [];
     for (let round = 0; round <= options.rounds; round++) {
@@ -65,7 +66,17 @@ const bareCommand = (url: string, project: string): Command => ({
 });
 
 const odinCommand = (url: string, project: string, home: string): Command => ({
-  args: [join(repository, 'bin', 'odin.js'), 'run', PROMPT, '--mode', 'ask', '--model', 'anthropic/scripted', '--max-steps', '99'],
+  args: [
+    join(repository, 'bin', 'odin.js'),
+    'run',
+    PROMPT,
+    '--mode',
+    'ask',
+    '--model',
+    'anthropic/scripted',
+    '--max-steps',
+    '99',
+  ],
   cwd: project,
   env: { ...plainEnv(), ODIN_HOME: home, ANTHROPIC_API_KEY: 'bench', ANTHROPIC_BASE_URL: url },
 });
@@ -144,7 +155,12 @@ function compare(odin: readonly Run[], bare: readonly Run[]): BenchReport {
     { name: 'start-up to first request', unit: 'ms', odin: of(odin, 'startupMs'), floor: of(bare, 'startupMs') },
     { name: 'gap between answer and next request', unit: 'ms', odin: of(odin, 'gapMs'), floor: of(bare, 'gapMs') },
     { name: 'CPU time', unit: 'ms', odin: of(odin, 'cpuMs'), floor: of(bare, 'cpuMs') },
-    { name: 'peak memory of the process tree', unit: 'MB', odin: of(odin, 'peakBytes') / 2 ** 20, floor: of(bare, 'peakBytes') / 2 ** 20 },
+    {
+      name: 'peak memory of the process tree',
+      unit: 'MB',
+      odin: of(odin, 'peakBytes') / 2 ** 20,
+      floor: of(bare, 'peakBytes') / 2 ** 20,
+    },
     { name: 'first request', unit: 'bytes', odin: of(odin, 'firstRequestBytes'), floor: of(bare, 'firstRequestBytes') },
   ];
   return report('turn', figures, [

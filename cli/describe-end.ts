@@ -10,6 +10,7 @@ const WORDS: Readonly<Record<EndReason, string>> = {
   repeated_calls: 'stopped: the same call was repeated without progress',
   cancelled: 'cancelled',
   planner_failure: 'failed: the model gave no usable answer',
+  refused: 'refused',
 };
 
 export function describeEnd(end: {

@@ -16,6 +16,7 @@ export function exitCodeOf(status: EndReason): number {
     case 'cancelled':
       return EXIT.cancelled;
     case 'planner_failure':
+    case 'refused':
       return EXIT.failed;
   }
 }

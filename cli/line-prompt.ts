@@ -16,6 +16,7 @@ export interface LinePrompt {
   readonly isNew: boolean;
   readonly mode: Mode;
   readonly limits: { readonly maxSteps: number };
+  readonly models?: { readonly model: string; readonly smallModel: string };
   readonly renderer: Renderer;
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
@@ -102,7 +103,7 @@ export async function linePrompt(odin: Odin, options: LinePrompt): Promise<numbe
 /** The session behind the prompt: followed from its first message on, and which of the messages typed here are not done. */
 function followedSession(
   odin: Odin,
-  { sid, isNew, limits, renderer, output }: LinePrompt,
+  { sid, isNew, limits, models, renderer, output }: LinePrompt,
   onDone: () => void,
   onLost: (message: string) => void,
 ) {
@@ -125,7 +126,7 @@ function followedSession(
     sid,
     running: () => unfinished.size,
     async submit(mode: Mode, body: string) {
-      const submitted = await odin.submit(sid, { mode, body, limits });
+      const submitted = await odin.submit(sid, { mode, body, limits, ...models });
       unfinished.add(submitted.seq);
       if (submitted.position === 0) atOnce.add(submitted.seq);
       following ??= guarded('0');

@@ -18,10 +18,15 @@ export function placeHere(env: NodeJS.ProcessEnv = process.env, cwd: string = pr
 }
 
 /** Opens Odin, lets `use` work with it, and leaves in every case. Without models it submits and follows only. */
-export async function withOdin<T>(place: Place, models: ModelPair | null, use: (odin: Odin) => Promise<T>): Promise<T> {
+export async function withOdin<T>(
+  place: Place,
+  models: ModelPair | null,
+  use: (odin: Odin) => Promise<T>,
+  more: { readonly commandsOnly?: boolean } = {},
+): Promise<T> {
   const { openOdin } = await import('../orchestrator/odin.ts');
   const notice = (line: string) => process.stderr.write(`${cleanLine(line)}\n`);
-  const odin = await openOdin({ ...place, ...(models === null ? {} : { models }), notice });
+  const odin = await openOdin({ ...place, ...(models === null ? {} : { models }), ...more, notice });
   try {
     return await use(odin);
   } finally {

@@ -93,6 +93,28 @@ function addRun(program: Command, settle: Settle): void {
       await settle((await import('./commands/attach.ts')).attach(session, options));
     });
   program
+    .command('diff')
+    .description('what a session has changed in files')
+    .argument('[session]', SESSION_HELP, 'last')
+    .addOption(jsonOption('one object a file, one a line'))
+    .action(async (session: string, options: { json?: boolean }) => {
+      await settle((await import('./commands/diff.ts')).diff(session, options));
+    });
+  for (const type of ['undo', 'redo'] as const) {
+    program
+      .command(type)
+      .description(
+        type === 'undo'
+          ? 'take the newest file changes of a session back, message by message'
+          : 'make undone file changes again',
+      )
+      .addArgument(new Argument('[count]', 'how many messages').argParser(wholeNumber).default(1))
+      .option('-s, --session <id>', SESSION_HELP, 'last')
+      .action(async (count: number, options: { session: string }) => {
+        await settle((await import('./commands/move-files.ts')).moveFiles(type, count, options.session));
+      });
+  }
+  program
     .command('cancel')
     .description('cancel what runs in a session')
     .argument('<session>', SESSION_HELP)

@@ -60,7 +60,8 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
         return;
       case 'MessageStarted':
         if (options.showPrompts) screen.line(`${paint('cyan', `${event.mode}>`)} ${cleanText(event.body).trimEnd()}`);
-        return screen.line(paint('dim', `${event.mode} mode, ${cleanLine(event.model)}`));
+        if (event.model !== '') screen.line(paint('dim', `${event.mode} mode, ${cleanLine(event.model)}`));
+        return;
       case 'StepStarted':
         text.giveUp(event.attempt > 1);
         text = stepText(true);

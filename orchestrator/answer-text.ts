@@ -35,6 +35,7 @@ function endNote({ status, failure }: Finish, maxSteps: number): string | null {
       return '[Cancelled.]';
     case 'repeated_calls':
       return '[Stopped: the model kept making the same calls with the same results.]';
+    case 'refused':
     case 'planner_failure':
       return `[Failed: ${failure?.message ?? 'the model could not be asked'}]`;
   }

@@ -1,7 +1,7 @@
 // What the command line, and later the dashboard, may ask of the orchestrator. odin.ts implements it.
 
 import type { ToolResponse } from '../shared/define-tool.ts';
-import type { Limits } from '../shared/events.ts';
+import type { FileCommand, Limits } from '../shared/events.ts';
 import type { Json } from '../shared/json.ts';
 import type { Mode } from '../shared/modes.ts';
 import type { Outcome } from '../shared/outcome.ts';
@@ -26,6 +26,8 @@ export interface OpenOptions {
   readonly redisUrl?: string;
   /** Absent: this process submits and follows only, and runs no turns. */
   readonly models?: ModelPair;
+  /** Without models: run this process's own file commands (undo, redo) when nobody else runs the workspace. */
+  readonly commandsOnly?: boolean;
   /** Lines for the user about what takes long or is degraded. */
   notice?(line: string): void;
   /** What happens inside, for a log file: no prompts, no secrets. */
@@ -36,6 +38,11 @@ export interface SubmitOptions {
   readonly mode: Mode;
   readonly body: string;
   readonly limits?: Partial<Limits>;
+  /** `provider/name`; absent: those of the process that runs it. */
+  readonly model?: string;
+  readonly smallModel?: string;
+  /** Instead of asking the planner, moves the session's file changes. */
+  readonly command?: FileCommand;
   /** Client id of the message: submitting the same one twice is one message. Default: a new ULID. */
   readonly mid?: string;
 }
@@ -52,13 +59,25 @@ export interface SessionSummary {
   readonly status: 'idle' | 'running' | 'queued' | 'interrupted';
 }
 
+export interface FileDiff {
+  readonly path: string;
+  readonly status: 'created' | 'changed' | 'deleted';
+  readonly added: number;
+  readonly removed: number;
+  readonly diff: string;
+}
+
 export interface Odin {
   readonly root: string;
   /** True when this process owns the workspace and runs its turns; false when another one does. */
   readonly owner: boolean;
   /** A new session id; nothing is written until the first message. */
   newSession(): string;
-  /** Queues a message (SPEC O6). Throws UserError when the session is unknown or its inbox is full (100). */
+  /** Whether some process, this one or another, runs the workspace's turns now. */
+  served(): Promise<boolean>;
+  /** What the session has changed in files, in sum: one unified diff for each file (SPEC E14). */
+  diff(sid: string): Promise<readonly FileDiff[]>;
+  /** Queues a message (SPEC O6). `position` counts the messages ahead of it. Throws UserError when the session is unknown or its inbox is full (100). */
   submit(
     sid: string,
     options: SubmitOptions,

@@ -19,6 +19,8 @@ const SWEEP_MS = 2_000;
 
 export function createDispatcher(deps: {
   readonly runner: SessionRunner;
+  /** Whether a session's next message runs here too, or waits for another process. */
+  readonly chain: boolean;
   openQueue(): Promise<TurnQueue>;
   log(message: string, detail: Record<string, unknown>): void;
 }): Dispatcher {
@@ -37,7 +39,7 @@ export function createDispatcher(deps: {
     const done = deps.runner.run(turn, null, leaving.signal).then(
       (next) => {
         direct.delete(keyOf(turn));
-        if (next) wake(next);
+        if (next && deps.chain) wake(next);
       },
       (error: unknown) => {
         direct.delete(keyOf(turn));

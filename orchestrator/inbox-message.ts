@@ -1,8 +1,16 @@
 // A message as the inbox keeps it, between its submission and its msg.done.
 
 import * as z from 'zod';
-import type { Limits, Payload } from '../shared/events.ts';
+import type { FileCommand, Limits, Payload } from '../shared/events.ts';
 import { MODES, type Mode } from '../shared/modes.ts';
+
+/** What a message asks for besides its mode and limits. */
+export interface MessageOptions {
+  /** `provider/name`; absent: those of the process that runs it. */
+  readonly model?: string;
+  readonly smallModel?: string;
+  readonly command?: FileCommand;
+}
 
 export interface InboxMessage {
   readonly seq: number;
@@ -10,6 +18,7 @@ export interface InboxMessage {
   readonly mode: Mode;
   readonly body: Payload;
   readonly limits: Partial<Limits>;
+  readonly options: MessageOptions;
   readonly at: number;
   readonly removed: boolean;
 }
@@ -26,18 +35,24 @@ const bodySchema = z.union([
   z.strictObject({ inline: z.string() }),
   z.strictObject({ blob: z.strictObject({ sha256: z.string(), bytes: z.number() }) }),
 ]);
-const limitsSchema = z.strictObject({ maxSteps: z.int().optional() });
+const detailsSchema = z.strictObject({
+  maxSteps: z.int().exactOptional(),
+  model: z.string().exactOptional(),
+  smallModel: z.string().exactOptional(),
+  command: z.strictObject({ type: z.enum(['undo', 'redo']), count: z.int().positive() }).exactOptional(),
+});
 
 /** Others can write to a shared Redis, so what comes from there is checked like anything from outside. */
 export function messageOf(seq: number, fields: readonly string[], change: MessageChange): InboxMessage {
   const field = (name: string): string => fields[fields.indexOf(name) + 1] ?? '';
-  const { maxSteps } = limitsSchema.parse(JSON.parse(field('limits')));
+  const { maxSteps, ...options } = detailsSchema.parse(JSON.parse(field('limits')));
   return {
     seq,
     mid: field('mid'),
     mode: modeSchema.parse(change.mode === '' ? field('mode') : change.mode),
     body: bodySchema.parse(JSON.parse(change.body === '' ? field('p') : change.body)),
     limits: maxSteps === undefined ? {} : { maxSteps },
+    options,
     at: Number(field('at')),
     removed: change.removed,
   };

@@ -8,7 +8,7 @@ import type { Mode } from '../shared/modes.ts';
 import { Bug, UserError } from '../shared/outcome.ts';
 import type { SessionSummary } from './api.ts';
 import type { Blobs } from './blobs.ts';
-import { type InboxMessage, messageOf } from './inbox-message.ts';
+import { type InboxMessage, type MessageOptions, messageOf } from './inbox-message.ts';
 import type { Owner } from './journal.ts';
 import { keys } from './keys.ts';
 import { isAlive } from './process-identity.ts';
@@ -25,6 +25,7 @@ export interface Submission {
   readonly mode: Mode;
   readonly body: string;
   readonly limits: Partial<Limits>;
+  readonly options?: MessageOptions;
   /** False: the session must exist. */
   readonly create: boolean;
 }
@@ -72,7 +73,7 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
   };
 
   return {
-    async submit({ sid, mid, mode, body, limits, create }) {
+    async submit({ sid, mid, mode, body, limits, options, create }) {
       const { meta, inbox, mids } = keys.session(sid);
       const payload = await blobs.putPayload(body);
       const [status, first, cursor, gen] = await redis.oenq(
@@ -82,7 +83,7 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
           mid,
           mode,
           JSON.stringify(payload),
-          JSON.stringify(limits),
+          JSON.stringify({ ...limits, ...options }),
           Date.now(),
           ws,
           root,

@@ -2,13 +2,16 @@
 // It never makes the turn wait: what cannot be sent, because Redis is away or a reader's link is slow, is dropped.
 
 import type { LiveEvent } from '../shared/events.ts';
+import type { OpId } from '../shared/ids.ts';
 import type { LivePort } from '../shared/ports.ts';
 import { keys } from './keys.ts';
 import type { OdinRedis } from './redis.ts';
 
 export interface LiveStream extends LivePort {
-  /** Sends what is gathered now; await it before journaling what the deltas lead up to, so that readers get them first. */
+  /** Sends what is gathered now; await it before journaling what the events lead up to, so that readers get them first. */
   flush(): Promise<void>;
+  /** Drops what is gathered of an operation: its whole answer is in the journal now. */
+  supersede(op: OpId): void;
 }
 
 const INTERVAL_MS = 50;
@@ -53,6 +56,9 @@ export function openLiveStream(redis: OdinRedis, sid: string, position: () => st
 
   return {
     flush,
+    supersede(op) {
+      gathered = gathered.filter((event) => event.op !== op);
+    },
     publish(event) {
       if (gatheredChars > MAX_GATHERED_CHARS) return;
       gatheredChars += 'delta' in event ? event.delta.length : event.text.length;

@@ -7,7 +7,8 @@ import { REPEATS_TOLD } from '../machines/agent/machine.ts';
 import type { EventOf } from '../shared/events.ts';
 import { type OpId, opId, sha256 } from '../shared/ids.ts';
 import { type ModelAnswer, type ToolSpec, toolCallsOf } from '../shared/messages.ts';
-import type { ModelDelta } from '../shared/ports.ts';
+import { fail, type Outcome, ok, UserError } from '../shared/outcome.ts';
+import type { ModelDelta, ModelProvider } from '../shared/ports.ts';
 import { scrubJson } from '../shared/scrub.ts';
 import { promptHash } from './session-memory.ts';
 import type { TurnDeps } from './turn.ts';
@@ -43,10 +44,22 @@ export async function callModel(
   });
   // Built after the fold of llm.req, which has put the facts into the newest message.
   const request = buildRequest({ ...base, history: deps.memory.history });
-  const [provider] = await Promise.all([deps.provider(start.model), deps.recorder.flushed()]);
-  const outcome = await provider.stream(request, { signal, onDelta: (delta) => showDelta(deps, op, delta) });
+  const [provider] = await Promise.all([openProvider(deps, start.model), deps.recorder.flushed()]);
+  const outcome = provider.ok
+    ? await provider.value.stream(request, { signal, onDelta: (delta) => showDelta(deps, op, delta) })
+    : provider;
   if (outcome.ok) recordAnswer(deps, start.seq, op, outcome.value);
   else deps.recorder.record({ type: 'llm.fail', op, failure: scrubJson(outcome.failure, deps.scrub), at: deps.now() });
+}
+
+/** A model that this process has no key or server for ends the message with what to do, not as a fault of Odin's. */
+async function openProvider(deps: TurnDeps, model: string): Promise<Outcome<ModelProvider>> {
+  try {
+    return ok(await deps.provider(model));
+  } catch (error) {
+    if (error instanceof UserError) return fail('failed', 'unknown_model', error.message);
+    throw error;
+  }
 }
 
 function newFacts(deps: TurnDeps, repeats: number): string | null {

@@ -3,21 +3,26 @@
 
 import { modelInfo } from '../llm/model-info.ts';
 import { cleanText } from '../shared/clean-text.ts';
-import type { ToolContext } from '../shared/define-tool.ts';
-import type { FilesPort } from '../shared/files-port.ts';
+import type { ToolContext, ToolResponse } from '../shared/define-tool.ts';
+import type { FileIntent, FilesPort } from '../shared/files-port.ts';
 import { opId, ulid } from '../shared/ids.ts';
-import { UserError } from '../shared/outcome.ts';
+import type { Json } from '../shared/json.ts';
+import { type Outcome, ok, UserError } from '../shared/outcome.ts';
 import { createScrub } from '../shared/scrub.ts';
 import type { State } from '../shared/state.ts';
 import { getModeTools } from '../tools/registry.ts';
-import type { ModelPair, Odin, OpenOptions } from './api.ts';
+import type { FileDiff, ModelPair, Odin, OpenOptions } from './api.ts';
 import { type Blobs, openBlobs } from './blobs.ts';
 import { loadConfig } from './config.ts';
 import { type Control, openControl, sendControl } from './control.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { createEventBus } from './event-bus.ts';
+import { textFor } from './files/change-file.ts';
 import type { FileCacheConfig } from './files/file-cache.ts';
+import { EMPTY_FILE_HISTORY, foldFileHistory, netChanges } from './files/file-history.ts';
 import { createFiles, type Files } from './files/files.ts';
+import { lineDiff } from './files/line-diff.ts';
+import { fileIntentOf, resumeEdit } from './files/resume-edit.ts';
 import { followFromRedis, followOwn } from './follow-session.ts';
 import { type Inbox, openInbox } from './inbox.ts';
 import type { InboxMessage } from './inbox-message.ts';
@@ -37,7 +42,7 @@ import { runToolAlone } from './tool-alone.ts';
 import { findRoot, readInstructions } from './workspace.ts';
 
 /** A process that is up for this long takes part in the queue; a shorter run need not load it. */
-const QUEUE_AFTER_MS = 250;
+const QUEUE_AFTER_MS = 1_000;
 
 /** Opens Odin for a folder. Throws UserError with one line when Redis or the settings cannot be used. */
 export async function openOdin(options: OpenOptions): Promise<Odin> {
@@ -64,6 +69,7 @@ export async function openOdin(options: OpenOptions): Promise<Odin> {
   const files = createFiles({ root, blobs, cache: cache as Partial<FileCacheConfig> });
   const world = openWorld(options, root, handle, ws, blobs, files, config.value.maxSteps);
   if (options.models) await world.seekOwnership();
+  else if (options.commandsOnly) await world.ownForCommands();
   return world.odin;
 }
 
@@ -87,6 +93,7 @@ function openWorld(
   const ports = new Map<string, FilesPort>();
   const born = new Set<string>();
   const closing = new AbortController();
+  const lockName = `ws:${options.home}:${ws}`;
   const log = (message: string, detail: Record<string, unknown>) => options.log?.(message, detail);
   let owned: { readonly dispatcher: Dispatcher; readonly runner: SessionRunner; release(): void } | null = null;
   let control: Control | null = null;
@@ -107,6 +114,7 @@ function openWorld(
       root,
       cwd: options.cwd,
       blobs,
+      files,
       bus,
       models,
       maxSteps,
@@ -137,7 +145,7 @@ function openWorld(
           todos,
           ...more,
         }),
-        finishIntent: async () => null,
+        finishIntent: (event) => finishFileIntent(files, event.intent),
         now: Date.now,
         log,
       }),
@@ -145,10 +153,9 @@ function openWorld(
 
   /** Makes this process the one that runs the workspace's turns, now or when the present one leaves. */
   const seekOwnership = async (): Promise<void> => {
-    const name = `ws:${options.home}:${ws}`;
-    const held = await tryLock(name);
+    const held = await tryLock(lockName);
     if (held) return own(held);
-    lock(name, closing.signal).then(
+    lock(lockName, closing.signal).then(
       async (later) => {
         if (closing.signal.aborted) return later.release();
         own(later);
@@ -162,7 +169,7 @@ function openWorld(
 
   const own = (held: { release(): void }): void => {
     const runner = createRunner(options.models as ModelPair);
-    const dispatcher = createDispatcher({ runner, openQueue, log });
+    const dispatcher = createDispatcher({ runner, chain: true, openQueue, log });
     owned = { dispatcher, runner, release: () => held.release() };
     const timer = setTimeout(() => {
       Promise.all([dispatcher.start(), listen(runner)]).catch((error: unknown) =>
@@ -170,6 +177,15 @@ function openWorld(
       );
     }, QUEUE_AFTER_MS);
     closing.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  };
+
+  /** Runs what this process itself submits; everything else waits for a process with models. */
+  const ownForCommands = async (): Promise<void> => {
+    const held = await tryLock(lockName);
+    if (!held) return;
+    const runner = createRunner(NO_MODELS);
+    const dispatcher = createDispatcher({ runner, chain: false, openQueue, log });
+    owned = { dispatcher, runner, release: () => held.release() };
   };
 
   /** Takes requests of other processes. */
@@ -199,13 +215,26 @@ function openWorld(
       born.add(sid);
       return sid;
     },
-    async submit(sid, { mode, body, limits, mid }) {
+    served: async () => {
+      if (owned) return true;
+      const free = await tryLock(lockName);
+      free?.release();
+      return free === null;
+    },
+    async diff(sid) {
+      await inbox.head(sid);
+      let history = EMPTY_FILE_HISTORY;
+      for (const { event } of await readLog(redis, sid, '0')) history = foldFileHistory(history, event);
+      return Promise.all(netChanges(history).map((change) => fileDiff(blobs, root, change)));
+    },
+    async submit(sid, { mode, body, limits, mid, ...options }) {
       const submitted = await inbox.submit({
         sid,
         mid: mid ?? ulid(),
         mode,
         body: scrub(body),
         limits: limits ?? {},
+        options,
         create: born.has(sid),
       });
       if (submitted.wake) {
@@ -265,11 +294,35 @@ function openWorld(
       owned?.release();
     },
   };
-  return { odin, seekOwnership };
+  return { odin, seekOwnership, ownForCommands };
+}
+
+const NO_MODELS: ModelPair = {
+  model: 'none/none',
+  smallModel: 'none/none',
+  provider: () => Promise.reject(new UserError('No model is set up; `odin doctor` says how to set one up.')),
+};
+
+/** A file change that a crash interrupted is finished; of anything else the outcome is unknown. */
+async function finishFileIntent(files: Files, json: Json): Promise<Outcome<ToolResponse> | null> {
+  const intent = fileIntentOf(json);
+  if (!intent) return null;
+  const resumed = await resumeEdit(files, intent);
+  if (!resumed.ok) return resumed;
+  const { change } = resumed.value;
+  const text = `Odin was interrupted while it changed ${change.path}; the change is made now, exactly once.`;
+  return ok({ text, description: text, affectedFiles: [change.path], data: { ...change } as unknown as Json });
+}
+
+async function fileDiff(blobs: Blobs, root: string, change: FileIntent): Promise<FileDiff> {
+  const textOf = async (ref: FileIntent['beforeBlob']) => textFor(ref && (await blobs.get(ref)));
+  const path = change.path.startsWith(`${root}/`) ? change.path.slice(root.length + 1) : change.path;
+  const diff = await lineDiff(path, await textOf(change.beforeBlob), await textOf(change.afterBlob));
+  const status = change.beforeHash === null ? 'created' : change.afterHash === null ? 'deleted' : 'changed';
+  return { path, status, ...diff };
 }
 
 async function queuedMessage(blobs: Blobs, message: InboxMessage) {
   const body = await blobs.getPayload(message.body);
   return { seq: message.seq, mid: message.mid, mode: message.mode, body, timestamp: message.at };
 }
-

@@ -72,7 +72,12 @@ export function createRecorder(ports: RecorderPorts): Recorder {
       sent.catch(() => {});
       ports.onRecorded(event);
     },
-    flushed: () => last,
+    async flushed() {
+      while (tail !== null) await tail.catch(() => {});
+      const all = last;
+      await ports.journal.flushed().catch(() => {});
+      return all;
+    },
     async finish(event, finish) {
       await last;
       const stored = isLarge(event) ? await withBlobs(event, ports.putBlob) : event;

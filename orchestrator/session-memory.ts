@@ -5,11 +5,13 @@ import { EMPTY_HISTORY, foldHistory, type History } from '../llm/context/history
 import type { JournalEvent } from '../shared/events.ts';
 import { sha256 } from '../shared/ids.ts';
 import type { State } from '../shared/state.ts';
+import { EMPTY_FILE_HISTORY, type FileHistory, foldFileHistory } from './files/file-history.ts';
 import { emptyState, foldState } from './state.ts';
 
 export interface SessionMemory {
   state: State;
   history: History;
+  files: FileHistory;
   told: ToldFacts;
   /** Id of the last event that is in the folds; where the next read of the log goes on. */
   upTo: string;
@@ -20,6 +22,7 @@ export interface SessionMemory {
 export const emptyMemory = (sid: string): SessionMemory => ({
   state: emptyState(sid),
   history: EMPTY_HISTORY,
+  files: EMPTY_FILE_HISTORY,
   told: new Map(),
   upTo: '0-0',
   prompt: { hash: '', count: 0 },
@@ -29,6 +32,7 @@ export const emptyMemory = (sid: string): SessionMemory => ({
 export function remember(memory: SessionMemory, event: JournalEvent, id: string | null): void {
   memory.state = foldState(memory.state, { id: id ?? memory.state.upTo, event });
   memory.history = foldHistory(memory.history, event);
+  memory.files = foldFileHistory(memory.files, event);
   if (id !== null) memory.upTo = id;
 }
 

@@ -4,16 +4,18 @@
 import { hostname } from 'node:os';
 import { AGENT_MACHINE } from '../machines/agent/machine.ts';
 import { TOOL_MACHINE } from '../machines/tool/machine.ts';
-import { type EventOf, JOURNAL_VERSION, type Journaled, type JournalEvent, type LiveEvent } from '../shared/events.ts';
+import { type EventOf, JOURNAL_VERSION, type JournalEvent, type Journaled, type LiveEvent } from '../shared/events.ts';
 import { NO_USAGE } from '../shared/messages.ts';
 import type { Mode } from '../shared/modes.ts';
 import { Bug } from '../shared/outcome.ts';
-import type { Todo } from '../shared/state.ts';
 import { Fenced, type LivePort } from '../shared/ports.ts';
+import type { Todo } from '../shared/state.ts';
 import { createStreamView, type StreamView } from '../shared/stream-view.ts';
 import type { ModelPair } from './api.ts';
 import type { Blobs } from './blobs.ts';
 import type { EventBus } from './event-bus.ts';
+import { runFileCommand } from './file-command.ts';
+import type { Files } from './files/files.ts';
 import type { InboxMessage } from './inbox-message.ts';
 import { type ClaimResult, claimSession } from './journal.ts';
 import { type LiveStream, openLiveStream } from './live-stream.ts';
@@ -30,6 +32,7 @@ export interface RunnerDeps {
   readonly root: string;
   readonly cwd: string;
   readonly blobs: Blobs;
+  readonly files: Files;
   readonly bus: EventBus;
   readonly models: ModelPair;
   readonly maxSteps: number;
@@ -48,7 +51,11 @@ export interface RunnerDeps {
 
 export interface SessionRunner {
   /** Runs a message to its end and returns the session's next one. Rejects with Fenced when somebody else has it. */
-  run(turn: Turn, job: { readonly id: string; readonly token: string } | null, signal: AbortSignal): Promise<Turn | null>;
+  run(
+    turn: Turn,
+    job: { readonly id: string; readonly token: string } | null,
+    signal: AbortSignal,
+  ): Promise<Turn | null>;
   /** Cancels the message if it runs here. */
   cancel(sid: string, seq: number | null, by: string): boolean;
   /** Stops everything without ending it: another process, or the next one, goes on with it. */
@@ -74,7 +81,6 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     });
     if (claim.status !== 'ok') return null;
     const { memory, past } = await recall(wake, claim.log);
-    if (claim.message.removed) return claim.journal.finish(removedEvent(wake.seq, deps.now()));
     return runClaimed(wake, claim, memory, past, signal);
   };
 
@@ -114,45 +120,59 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       journal,
       memory,
       putBlob: (text) => deps.blobs.put(text),
-      onRecorded: (event) => turn?.onRecorded(event),
+      onRecorded(event) {
+        if (event.type === 'llm.res') stream.supersede(event.op);
+        turn?.onRecorded(event);
+      },
       onDurable: (id, event) => deps.bus.publish(sid, view.journaled(id, event)),
     });
-    const started = past[0]?.type === 'msg.start' ? past[0] : null;
-    const start = started ?? (await startEvent(message, deps));
-    const turnDeps: TurnDeps = {
-      ...deps.turnDeps(sid, start.mode, () => memory.state.todos),
-      sid,
-      root: deps.root,
-      memory,
-      recorder,
-      record: (event) => recorder.record(event),
-      flushed: () => recorder.flushed(),
-      live: livePort(sid, view, stream),
-    };
-    turn = startTurn(turnDeps, start, past);
-    const own = { seq, turn };
-    running.set(sid, own);
-    const leave = () => own.turn.abandon();
-    signal.addEventListener('abort', leave, { once: true });
+    const record = (event: JournalEvent) => recorder.record(event);
+    const finish = (end: TurnEnd) =>
+      recorder.finish(doneEvent(seq, end, memory, deps.now()), async (event) => {
+        const next = await journal.finish(event);
+        return { id: journal.lastId, next };
+      });
+    const leave = () => turn?.abandon();
     try {
-      if (memory.state.root === '') recorder.record(await openedEvent(sid));
-      if (!started) recorder.record(start);
+      const started = past[0]?.type === 'msg.start' ? past[0] : null;
+      if (message.removed && !started) return await finish(REMOVED);
+      const start = started ?? (await startEvent(message, deps));
+      if (memory.state.root === '') record(await openedEvent(sid));
+      if (start.command) {
+        if (!started) record(start);
+        const end = await runFileCommand(deps.files, deps.root, memory.files, start.command, record).catch(bugEnd);
+        return await finish(end);
+      }
+      turn = startTurn(
+        {
+          ...deps.turnDeps(sid, start.mode, () => memory.state.todos),
+          sid,
+          root: deps.root,
+          memory,
+          recorder,
+          record,
+          flushed: () => recorder.flushed(),
+          live: livePort(sid, view, stream),
+        },
+        start,
+        past,
+      );
+      running.set(sid, { seq, turn });
+      signal.addEventListener('abort', leave, { once: true });
+      if (!started) record(start);
       const by = deps.cancelledBy(sid, seq);
       if (by !== null) turn.cancel(by);
       if (signal.aborted) leave();
       const end = await turn.end.catch(bugEnd);
       await Promise.all([recorder.flushed(), stream.flush()]);
-      return await recorder.finish(doneEvent(seq, end, memory, deps.now()), async (event) => {
-        const next = await journal.finish(event);
-        return { id: journal.lastId, next };
-      });
+      return await finish(end);
     } catch (error) {
       // What was folded and not journaled is wrong now.
       memories.delete(sid);
       throw error instanceof Left ? new Fenced('This process has left the session.') : error;
     } finally {
       signal.removeEventListener('abort', leave);
-      if (running.get(sid) === own) running.delete(sid);
+      if (running.get(sid)?.turn === turn) running.delete(sid);
     }
   };
 
@@ -192,15 +212,7 @@ function claimEvent(seq: number, at: number): EventOf<'claim'> {
   return { type: 'claim', seq, pid, startTime, host: hostname(), journal: JOURNAL_VERSION, machines, at };
 }
 
-const removedEvent = (seq: number, at: number): EventOf<'msg.done'> => ({
-  type: 'msg.done',
-  seq,
-  status: 'cancelled',
-  answer: { inline: '[Removed before it ran.]' },
-  usage: NO_USAGE,
-  steps: 0,
-  at,
-});
+const REMOVED: TurnEnd = { status: 'cancelled', answer: '[Removed before it ran.]', failure: null, steps: 0 };
 
 async function startEvent(message: InboxMessage, deps: RunnerDeps): Promise<EventOf<'msg.start'>> {
   return {
@@ -209,9 +221,11 @@ async function startEvent(message: InboxMessage, deps: RunnerDeps): Promise<Even
     mid: message.mid,
     mode: message.mode,
     body: { inline: await deps.blobs.getPayload(message.body) },
-    model: deps.models.model,
-    smallModel: deps.models.smallModel,
+    // A command asks no model.
+    model: message.options.command ? '' : (message.options.model ?? deps.models.model),
+    smallModel: message.options.command ? '' : (message.options.smallModel ?? deps.models.smallModel),
     limits: { maxSteps: message.limits.maxSteps ?? deps.maxSteps },
+    ...(message.options.command === undefined ? {} : { command: message.options.command }),
     at: deps.now(),
   };
 }
@@ -223,7 +237,7 @@ function doneEvent(seq: number, end: TurnEnd, memory: SessionMemory, at: number)
     status: end.status,
     answer: { inline: end.answer },
     ...(end.failure === null ? {} : { failure: end.failure }),
-    usage: memory.state.messages.at(-1)?.usage ?? NO_USAGE,
+    usage: memory.state.messages.find((message) => message.seq === seq)?.usage ?? NO_USAGE,
     steps: end.steps,
     at,
   };
@@ -237,4 +251,3 @@ function bugEnd(error: unknown): TurnEnd {
   const failure = { kind: 'failed', code, message: `Odin itself failed: ${message}` } as const;
   return { status: 'planner_failure', answer: `[Failed: ${failure.message}]`, failure, steps: 0 };
 }
-

@@ -1,9 +1,9 @@
 // The lesser model (SPEC O3) as the tools see it: one prompt, one text.
 
-import { fail, type Outcome, ok } from '../shared/outcome.ts';
-import { textOf } from '../shared/messages.ts';
-import type { SmallModelPort } from '../shared/ports.ts';
 import { ulid } from '../shared/ids.ts';
+import { textOf } from '../shared/messages.ts';
+import { fail, type Outcome, ok } from '../shared/outcome.ts';
+import type { SmallModelPort } from '../shared/ports.ts';
 import type { ModelPair } from './api.ts';
 
 const MAX_OUTPUT_TOKENS = 4096;

@@ -19,7 +19,11 @@ export async function runToolAlone(run: ToolAlone): Promise<Outcome<ToolResponse
   const tool = run.tools.find((candidate) => candidate.name === run.name);
   if (!tool) {
     const names = run.tools.map((candidate) => candidate.name).join(', ');
-    return fail('invalid', 'unknown_tool', `There is no tool ${run.name} in ${run.context.mode} mode. The tools are: ${names}.`);
+    return fail(
+      'invalid',
+      'unknown_tool',
+      `There is no tool ${run.name} in ${run.context.mode} mode. The tools are: ${names}.`,
+    );
   }
   const parsed = tool.parse(JSON.stringify(run.args));
   if (!parsed.ok) return parsed;
@@ -32,7 +36,8 @@ export async function runToolAlone(run: ToolAlone): Promise<Outcome<ToolResponse
     const { title, reasons, detail } = gate;
     const argsHash = sha256(JSON.stringify(run.args));
     const answer = await run.permissions.ask({ id: argsHash.slice(0, 16), title, reasons, detail, argsHash }, signal);
-    if (answer.decision === 'deny') return fail('refused', 'not_allowed', `${title}: not allowed. ${reasons.join(' ')}`);
+    if (answer.decision === 'deny')
+      return fail('refused', 'not_allowed', `${title}: not allowed. ${reasons.join(' ')}`);
   }
   return parsed.value.run(context);
 }

@@ -51,7 +51,8 @@ async function unfinished(
 async function finishIntent(deps: TurnDeps, intent: EventOf<'tool.intent'>, call: ToolCallSummary): Promise<void> {
   const outcome = await deps.finishIntent(intent, call);
   const kind = outcome === null ? 'unknown' : outcome.ok ? 'ok' : 'failed';
-  const text = outcome === null ? OUTCOME_UNKNOWN : outcome.ok ? outcome.value : outcome.failure.message;
+  const text = outcome === null ? OUTCOME_UNKNOWN : outcome.ok ? outcome.value.text : outcome.failure.message;
+  const response = outcome?.ok ? outcome.value : null;
   deps.recorder.record({
     type: 'tool.done',
     op: call.op,
@@ -59,9 +60,9 @@ async function finishIntent(deps: TurnDeps, intent: EventOf<'tool.intent'>, call
     name: call.name,
     kind,
     text: { inline: text },
-    description: text,
-    affectedFiles: [],
-    data: intent.intent,
+    description: response?.description ?? text,
+    affectedFiles: response?.affectedFiles ?? [],
+    ...(response?.data === undefined ? {} : { data: response.data }),
     resultHash: sha256(`${kind}|${text}`),
     durationMs: 0,
     at: deps.now(),

@@ -5,7 +5,7 @@ import type { AgentEffect, AgentEvent } from '../machines/agent/events.ts';
 import { toAgentEvent } from '../machines/agent/from-journal.ts';
 import { agentMachine } from '../machines/agent/machine.ts';
 import { resumeActor } from '../machines/host.ts';
-import { type Tool, toolSpec } from '../shared/define-tool.ts';
+import { type Tool, type ToolResponse, toolSpec } from '../shared/define-tool.ts';
 import type { EndReason, EventOf, JournalEvent, ToolCallSummary } from '../shared/events.ts';
 import type { Mode } from '../shared/modes.ts';
 import type { Failure, Outcome } from '../shared/outcome.ts';
@@ -28,7 +28,7 @@ export interface TurnDeps extends ToolCallDeps {
   maxOutputTokens(model: string): number;
   cachedFiles(): readonly CachedFileInfo[];
   /** Finishes an effect whose intent a crash left without a result; null when its outcome cannot be known. */
-  finishIntent(intent: EventOf<'tool.intent'>, call: ToolCallSummary): Promise<Outcome<string> | null>;
+  finishIntent(intent: EventOf<'tool.intent'>, call: ToolCallSummary): Promise<Outcome<ToolResponse> | null>;
 }
 
 export interface TurnEnd {

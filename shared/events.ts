@@ -38,9 +38,24 @@ export interface ToolCallSummary {
 }
 
 /** How a message ended (SPEC O2). Each has its own name and the answer says which. */
-export type EndReason = 'completed' | 'step_limit' | 'budget' | 'cancelled' | 'repeated_calls' | 'planner_failure';
+export type EndReason =
+  | 'completed'
+  | 'step_limit'
+  | 'budget'
+  | 'cancelled'
+  | 'repeated_calls'
+  | 'planner_failure'
+  /** A command (undo, redo) that cannot be done; the answer says why. */
+  | 'refused';
 
 export type SettledKind = 'ok' | 'invalid' | 'refused' | 'failed' | 'cancelled' | 'unknown';
+
+/** A message that is no question to the planner: it moves the session's file changes back or forth (SPEC E14). */
+export interface FileCommand {
+  readonly type: 'undo' | 'redo';
+  /** How many messages' changes. */
+  readonly count: number;
+}
 
 export interface Limits {
   readonly maxSteps: number;
@@ -78,6 +93,7 @@ export type JournalEvent =
       readonly model: string;
       readonly smallModel: string;
       readonly limits: Limits;
+      readonly command?: FileCommand;
       readonly at: number;
     }
   | {
@@ -152,7 +168,8 @@ export type JournalEvent =
   | {
       readonly type: 'files.moved';
       readonly direction: 'undo' | 'redo';
-      readonly ops: readonly OpId[];
+      readonly seqs: readonly number[];
+      readonly paths: readonly string[];
       readonly at: number;
     }
   | {

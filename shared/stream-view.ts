@@ -24,6 +24,7 @@ export function createStreamView(session: string): StreamView {
 
   const steer = (event: JournalEvent) => {
     if (event.type === 'llm.fail') failure = event.failure;
+    if (event.type === 'msg.done') seq = event.seq;
     if (event.type === 'msg.start') {
       seq = event.seq;
       mode = event.mode;

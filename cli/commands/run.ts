@@ -44,6 +44,7 @@ export async function run(words: readonly string[], options: RunOptions): Promis
         isNew,
         mode,
         limits,
+        models: { model: models.model, smallModel: models.smallModel },
         renderer,
         input: process.stdin,
         output: process.stdout,
@@ -52,7 +53,7 @@ export async function run(words: readonly string[], options: RunOptions): Promis
     const { exitCode, endId } = await runMessage(odin, {
       sid,
       isNew,
-      submit: { mode, body: prompt, limits },
+      submit: { mode, body: prompt, limits, model: models.model, smallModel: models.smallModel },
       renderer,
     });
     if (endId !== null) await drainQueue(odin, sid, endId, rendererHere({ json, showPrompts: true, isAside: true }));

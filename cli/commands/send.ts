@@ -30,11 +30,10 @@ export async function send(session: string, words: readonly string[], options: S
     }
     const place = position === 0 ? 'is next' : `waits at position ${position}`;
     process.stdout.write(`message ${seq} (${mode}) of session ${sid} ${place}\n`);
-    const status = (await odin.sessions()).find((summary) => summary.sid === sid)?.status;
-    if (status !== 'running') process.stderr.write(`${howItIsDone(odin.root, sid)}\n`);
+    if (!(await odin.served())) process.stderr.write(`${howItIsDone(odin.root, sid)}\n`);
     return EXIT.completed;
   });
 }
 
 const howItIsDone = (root: string, sid: string): string =>
-  `An Odin that is open in ${cleanLine(root)} does it now. If none is: odin --session ${sid}`;
+  `No Odin is open in ${cleanLine(root)} to do it. Open one: odin --session ${sid}`;

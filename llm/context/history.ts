@@ -10,6 +10,8 @@ import { toolCallsOf } from '../../shared/messages.ts';
 
 export interface History {
   readonly messages: readonly ModelMessage[];
+  /** What happened between messages and the planner must know: told with the next one. */
+  readonly notes: readonly string[];
   /** Calls of the newest answer and the results that have come for them. */
   readonly open: OpenStep | null;
 }
@@ -19,7 +21,7 @@ interface OpenStep {
   readonly results: Readonly<Record<string, ToolResultPart>>;
 }
 
-export const EMPTY_HISTORY: History = { messages: [], open: null };
+export const EMPTY_HISTORY: History = { messages: [], notes: [], open: null };
 
 const NOT_RUN = 'Not run: the message ended before this call was made. Call it again if it is still needed.';
 
@@ -27,7 +29,9 @@ const NOT_RUN = 'Not run: the message ended before this call was made. Call it a
 export function foldHistory(history: History, event: JournalEvent): History {
   switch (event.type) {
     case 'msg.start':
-      return { messages: [...closeStep(history).messages, { role: 'user', text: inlineOf(event.body) }], open: null };
+      return event.command ? history : addQuestion(history, inlineOf(event.body));
+    case 'files.moved':
+      return { ...history, notes: [...history.notes, movedNote(event)] };
     case 'llm.req':
       return event.facts === undefined ? history : withFacts(history, event.facts);
     case 'llm.res':
@@ -39,11 +43,20 @@ export function foldHistory(history: History, event: JournalEvent): History {
   }
 }
 
+function addQuestion(history: History, body: string): History {
+  const text = [...history.notes, body].join('\n\n');
+  return { messages: [...closeStep(history).messages, { role: 'user', text }], notes: [], open: null };
+}
+
+const movedNote = ({ direction, paths }: EventOf<'files.moved'>): string =>
+  `[The user has ${direction === 'undo' ? 'undone' : 'redone'} earlier changes of these files: ${paths.join(', ')}. Read them again before you change them.]`;
+
 function addAnswer(history: History, event: EventOf<'llm.res'>): History {
   const parts = sendable(inlineOf(event.parts), event.stop === 'tool_calls');
   if (parts.length === 0) return history;
   const calls = toolCallsOf(parts);
   return {
+    ...history,
     messages: [...history.messages, { role: 'assistant', parts }],
     open: calls.length > 0 ? { calls, results: {} } : null,
   };
@@ -73,7 +86,7 @@ function closeStep(history: History): History {
   const results = open.calls.map(
     (call) => open.results[call.callId] ?? { callId: call.callId, name: call.name, text: NOT_RUN, isError: true },
   );
-  return { messages: [...history.messages, { role: 'tool', results }], open: null };
+  return { ...history, messages: [...history.messages, { role: 'tool', results }], open: null };
 }
 
 function withFacts(history: History, facts: string): History {

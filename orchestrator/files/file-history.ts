@@ -41,7 +41,7 @@ function merge(changes: readonly FileIntent[], next: FileIntent): readonly FileI
   const earlier = changes.find(({ path }) => path === next.path);
   if (!earlier) return [...changes, next];
   const { beforeHash, beforeBlob } = earlier;
-  return [...changes.filter((change) => change !== earlier), { ...next, beforeHash, beforeBlob }];
+  return changes.map((change) => (change === earlier ? { ...next, beforeHash, beforeBlob } : change));
 }
 
 function move({ done, undone }: FileHistory, direction: 'undo' | 'redo', count: number): FileHistory {
@@ -56,11 +56,13 @@ export function nextToMove(history: FileHistory, direction: 'undo' | 'redo', cou
   return (direction === 'undo' ? history.done : history.undone).slice(-count).toReversed();
 }
 
-/** The session's changes in sum, one for each path, without those that came to nothing. */
+/** The session's changes in sum, one for each path, sorted by it, without those that came to nothing. */
 export function netChanges(history: FileHistory): readonly FileIntent[] {
   const net = history.done.reduce<readonly FileIntent[]>(
     (sum, { changes }) => changes.reduce((all, change) => merge(all, change), sum),
     [],
   );
-  return net.filter(({ beforeHash, afterHash }) => beforeHash !== afterHash);
+  return net
+    .filter(({ beforeHash, afterHash }) => beforeHash !== afterHash)
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }

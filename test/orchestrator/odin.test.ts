@@ -274,14 +274,17 @@ test('O4: a message whose process leaves in mid-turn is finished by the next one
 });
 
 test('O4 O6: a second process without models submits and follows through Redis; the owner runs its message', async () => {
-  await withWorld({ script: () => ({ text: 'from the owner' }), files }, async (world) => {
-    const owner = await world.open();
-    const client = await world.open({ models: false });
-    expect([owner.owner, client.owner]).toEqual([true, false]);
-    const events = await world.ask(client, client.newSession(), { mode: 'ask', body: 'hello' });
-    expect(only(events, 'AgentDone').answer).toBe('from the owner');
-    expect(events.filter((event) => event.type === 'StreamText').length).toBeGreaterThan(0);
-  });
+  await withWorld(
+    { script: () => ({ text: 'from the owner', chunkSize: 2, pieceDelayMs: 5 }), files },
+    async (world) => {
+      const owner = await world.open();
+      const client = await world.open({ models: false });
+      expect([owner.owner, client.owner]).toEqual([true, false]);
+      const events = await world.ask(client, client.newSession(), { mode: 'ask', body: 'hello' });
+      expect(only(events, 'AgentDone').answer).toBe('from the owner');
+      expect(events.filter((event) => event.type === 'StreamText').length).toBeGreaterThan(0);
+    },
+  );
 });
 
 test('O4: a secret in a file or a message reaches neither the model nor the journal', async () => {
