@@ -13,7 +13,7 @@ import type { State } from '../shared/state.ts';
 import { getModeTools } from '../tools/registry.ts';
 import type { FileDiff, ModelPair, Odin, OpenOptions } from './api.ts';
 import { type Blobs, openBlobs } from './blobs.ts';
-import { loadConfig } from './config.ts';
+import { type Config, loadConfig } from './config.ts';
 import { type Control, openControl, sendControl } from './control.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { createEventBus } from './event-bus.ts';
@@ -67,7 +67,7 @@ export async function openOdin(options: OpenOptions): Promise<Odin> {
   const { evictionPolicy, ...limits } = config.value.fileCache;
   const cache = { ...limits, ...(evictionPolicy === undefined ? {} : { eviction: evictionPolicy }) };
   const files = createFiles({ root, blobs, cache: cache as Partial<FileCacheConfig> });
-  const world = openWorld(options, root, handle, ws, blobs, files, config.value.maxSteps);
+  const world = openWorld(options, root, handle, ws, blobs, files, config.value);
   if (options.models) await world.seekOwnership();
   else if (options.commandsOnly) await world.ownForCommands();
   return world.odin;
@@ -80,8 +80,10 @@ function openWorld(
   ws: string,
   blobs: Blobs,
   files: Files,
-  maxSteps: number,
+  config: Config,
 ) {
+  const { maxSteps } = config;
+  const editValidation = config.edit.validation ?? 'auto';
   const redis = handle.client;
   const inbox: Inbox = openInbox(redis, blobs, ws, root);
   const bus = createEventBus();
@@ -136,6 +138,7 @@ function openWorld(
         maxOutputTokens: (model) => modelInfo(model).maxOutputTokens,
         cachedFiles: () => portOf(sid).list(),
         context: (call, more): ToolContext => ({
+          editValidation,
           root,
           mode,
           op: call.op,
@@ -281,7 +284,16 @@ function openWorld(
         tools: getModeTools(mode, false),
         permissions,
         signal,
-        context: { root, mode, op: opId(0, 0, 1), files: files.portFor(), search, model: smallModel, todos: () => [] },
+        context: {
+          root,
+          mode,
+          editValidation,
+          op: opId(0, 0, 1),
+          files: files.portFor(),
+          search,
+          model: smallModel,
+          todos: () => [],
+        },
       }),
     async close() {
       closing.abort();

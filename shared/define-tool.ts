@@ -46,6 +46,9 @@ export type Gate<Args> =
     }
   | { readonly verdict: 'deny'; readonly code: string; readonly message: string };
 
+/** auto: in doubt. never: the certain checks alone. */
+export type EditValidation = 'auto' | 'always' | 'never';
+
 /** All that a tool may reach. */
 export interface ToolContext {
   /** Real path of the project's root. Outside of it is outside (SPEC O23). */
@@ -55,6 +58,8 @@ export interface ToolContext {
   readonly files: FilesPort;
   readonly search: SearchPort;
   readonly model: SmallModelPort;
+  /** `edit.validation` of the settings: when the lesser model checks an edit (SPEC O16). */
+  readonly editValidation: EditValidation;
   readonly signal: AbortSignal;
   todos(): readonly Todo[];
   /** A live line for the user (SPEC O5's `updates`). */

@@ -5,7 +5,7 @@ import type { Gate, ToolContext, ToolResponse } from '../shared/define-tool.ts';
 import type { FileChange, ProposedChange, TextEdit } from '../shared/files-port.ts';
 import type { Json } from '../shared/json.ts';
 import { fail, type Outcome, ok } from '../shared/outcome.ts';
-import { checkSufficiency, type EditValidation } from './edit-validation.ts';
+import { checkSufficiency } from './edit-validation.ts';
 import { pathGate } from './path-policy.ts';
 
 /**
@@ -15,7 +15,6 @@ import { pathGate } from './path-policy.ts';
 export async function gateChange<Args extends { readonly file_path: string }>(
   args: Args,
   change: ProposedChange,
-  validation: EditValidation,
   ctx: ToolContext,
 ): Promise<Gate<Args>> {
   const target = await ctx.files.resolve(args.file_path);
@@ -26,7 +25,7 @@ export async function gateChange<Args extends { readonly file_path: string }>(
   const preview = await ctx.files.preview(real, change);
   if (!preview.ok) return { verdict: 'deny', code: preview.failure.code, message: preview.failure.message };
   if ('edits' in change) {
-    const known = await checkSufficiency(preview.value, change.edits, validation, ctx);
+    const known = await checkSufficiency(preview.value, change.edits, ctx);
     if (!known.enough) return { verdict: 'deny', code: 'insufficient', message: known.message };
   }
   const judged = { ...args, file_path: real };

@@ -2,9 +2,8 @@
 
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { defineTool, type Tool } from '../shared/define-tool.ts';
+import { defineTool } from '../shared/define-tool.ts';
 import { gateChange, runEdits } from './edit-file.ts';
-import type { EditValidation } from './edit-validation.ts';
 
 const schema = z.strictObject({
   file_path: z.string().describe('Absolute path.'),
@@ -17,19 +16,15 @@ type Args = z.infer<typeof schema>;
 
 const editsOf = (args: Args) => [{ oldText: args.old_string, newText: args.new_string, replaceAll: args.replace_all }];
 
-/** `validation`: edit.validation of odinconfig.json. */
-export const createEditTool = (validation: EditValidation): Tool =>
-  defineTool<Args>({
-    name: 'EditTool',
-    version: '1',
-    description:
-      'Replaces exact text in a file that you have read (the lines around it at least). old_string must occur exactly once, ' +
-      'unless replace_all is set. Line endings are kept.',
-    schema,
-    effect: 'write',
-    touches: (args, root) => [{ path: resolve(root, args.file_path), access: 'write' }],
-    preHook: (args, ctx) => gateChange(args, { edits: editsOf(args) }, validation, ctx),
-    execute: (args, ctx) => runEdits(args.file_path, editsOf(args), ctx),
-  });
-
-export const editTool = createEditTool('auto');
+export const editTool = defineTool<Args>({
+  name: 'EditTool',
+  version: '1',
+  description:
+    'Replaces exact text in a file that you have read (the lines around it at least). old_string must occur exactly once, ' +
+    'unless replace_all is set. Line endings are kept.',
+  schema,
+  effect: 'write',
+  touches: (args, root) => [{ path: resolve(root, args.file_path), access: 'write' }],
+  preHook: (args, ctx) => gateChange(args, { edits: editsOf(args) }, ctx),
+  execute: (args, ctx) => runEdits(args.file_path, editsOf(args), ctx),
+});

@@ -5,9 +5,6 @@ import * as z from 'zod';
 import type { ToolContext } from '../shared/define-tool.ts';
 import type { ChangePreview, LineRange, TextEdit } from '../shared/files-port.ts';
 
-/** `edit.validation` of odinconfig.json. never: the certain checks alone. */
-export type EditValidation = 'auto' | 'always' | 'never';
-
 export type Sufficiency = { readonly enough: true } | { readonly enough: false; readonly message: string };
 
 /** Cached lines around a change that make it safe without asking anybody. */
@@ -35,14 +32,13 @@ Answer with one JSON object and nothing else:
 export async function checkSufficiency(
   preview: ChangePreview,
   edits: readonly TextEdit[],
-  validation: EditValidation,
   ctx: ToolContext,
 ): Promise<Sufficiency> {
   const unread = preview.known === 'segments' ? preview.places.filter((place) => place.margin === null) : [];
   if (unread.length > 0)
     return tooLittle(preview, 'lines that the edit changes have not been read', around(unread, preview));
   // A file that changed since is edited only where the text occurs exactly once, which has been checked; nothing of it is cached.
-  const ask = validation === 'always' || (validation === 'auto' && preview.known === 'segments');
+  const ask = ctx.editValidation === 'always' || (ctx.editValidation === 'auto' && preview.known === 'segments');
   if (!ask || preview.places.length === 0) return { enough: true };
 
   const answer = await ctx.model.complete({ system: SYSTEM, user: question(preview, edits) }, ctx.signal);

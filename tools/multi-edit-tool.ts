@@ -3,9 +3,8 @@
 
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { defineTool, type Tool } from '../shared/define-tool.ts';
+import { defineTool } from '../shared/define-tool.ts';
 import { gateChange, runEdits } from './edit-file.ts';
-import type { EditValidation } from './edit-validation.ts';
 
 const edit = z.strictObject({
   old_string: z.string().describe('Exact text to replace, as it is after the edits before.'),
@@ -23,18 +22,14 @@ type Args = z.infer<typeof schema>;
 const editsOf = (args: Args) =>
   args.edits.map((one) => ({ oldText: one.old_string, newText: one.new_string, replaceAll: one.replace_all }));
 
-/** `validation`: edit.validation of odinconfig.json. */
-export const createMultiEditTool = (validation: EditValidation): Tool =>
-  defineTool<Args>({
-    name: 'MultiEditTool',
-    version: '1',
-    description:
-      'Several EditTool replacements in one file that you have read, in order, all or none. Does not create files.',
-    schema,
-    effect: 'write',
-    touches: (args, root) => [{ path: resolve(root, args.file_path), access: 'write' }],
-    preHook: (args, ctx) => gateChange(args, { edits: editsOf(args) }, validation, ctx),
-    execute: (args, ctx) => runEdits(args.file_path, editsOf(args), ctx),
-  });
-
-export const multiEditTool = createMultiEditTool('auto');
+export const multiEditTool = defineTool<Args>({
+  name: 'MultiEditTool',
+  version: '1',
+  description:
+    'Several EditTool replacements in one file that you have read, in order, all or none. Does not create files.',
+  schema,
+  effect: 'write',
+  touches: (args, root) => [{ path: resolve(root, args.file_path), access: 'write' }],
+  preHook: (args, ctx) => gateChange(args, { edits: editsOf(args) }, ctx),
+  execute: (args, ctx) => runEdits(args.file_path, editsOf(args), ctx),
+});

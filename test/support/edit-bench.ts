@@ -1,6 +1,6 @@
 // A files bench with the rest of a tool's context: a scripted lesser model, and calls that go through gate and execution.
 
-import type { Gate, Tool, ToolContext, ToolResponse } from '../../shared/define-tool.ts';
+import type { EditValidation, Gate, Tool, ToolContext, ToolResponse } from '../../shared/define-tool.ts';
 import type { Json } from '../../shared/json.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { fail, type Outcome, ok } from '../../shared/outcome.ts';
@@ -11,6 +11,8 @@ export interface EditBench extends FilesBench {
   readonly answers: string[];
   /** What it was asked. */
   readonly asked: string[];
+  /** Sets `edit.validation`; auto until then. */
+  validate(when: EditValidation): void;
   gate(tool: Tool, args: Json, mode?: Mode): Promise<Gate<Json>>;
   /** Gate, and if that allows or asks, execution, with `between` in between. A denial becomes a failure. */
   call(tool: Tool, args: Json, between?: () => void): Promise<Outcome<ToolResponse>>;
@@ -23,7 +25,9 @@ export function openEditBench(): EditBench {
   const none = () => {
     throw new Error('An edit searches nothing.');
   };
+  let editValidation: EditValidation = 'auto';
   const context = (mode: Mode): ToolContext => ({
+    editValidation,
     root: bench.root,
     mode,
     op: '1.1.1',
@@ -50,6 +54,9 @@ export function openEditBench(): EditBench {
     ...bench,
     answers,
     asked,
+    validate: (when) => {
+      editValidation = when;
+    },
     gate: (tool, args, mode = 'edit') => parse(tool, args).gate(context(mode)),
     async call(tool, args, between) {
       const call = parse(tool, args);

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { createMultiEditTool, multiEditTool } from '../../tools/multi-edit-tool.ts';
+import { multiEditTool } from '../../tools/multi-edit-tool.ts';
 import { type EditBench, openEditBench } from '../support/edit-bench.ts';
 import { codeOf, messageOf, must, printedSeed } from '../support/files-bench.ts';
 
@@ -50,7 +50,7 @@ describe('O17: MultiEditTool', () => {
     const path = bench.put('a.ts', Array.from({ length: 100 }, (_, i) => `line ${i + 1};\n`).join(''));
     must(await bench.port.read(path, { start: 1, end: 20 }));
     const edits = [edit('line 10;', 'ten;'), edit('ten;', '10;'), edit('line 60;', 'x'), edit('line 90;', 'y')];
-    expect(messageOf(await bench.call(createMultiEditTool('auto'), { file_path: path, edits }))).toMatch(
+    expect(messageOf(await bench.call(multiEditTool, { file_path: path, edits }))).toMatch(
       /Read lines 40-80, 70-100|Read lines 40-100 /,
     );
   });
