@@ -8,13 +8,13 @@ import { anthropicRequest } from './anthropic-request.ts';
 import { classifyError } from './classify-error.ts';
 import { LIST_TIMEOUT_MS, type ProviderOptions, SILENT_LOGGER, secretsOf } from './provider-options.ts';
 import { runStream } from './run-stream.ts';
-import type { Watchdog } from './stream-watchdog.ts';
+import { type Watchdog, watchedFetch } from './stream-watchdog.ts';
 
 const DEFAULT_BASE_URL = 'https://api.anthropic.com';
 
 /** A provider over the Messages API. Loads the SDK with its first call. */
 export function anthropicProvider(options: ProviderOptions): ModelProvider {
-  const client = async (fetch: typeof globalThis.fetch) => {
+  const load = async () => {
     const { Anthropic } = await import('@anthropic-ai/sdk');
     // Everything that the SDK would else take from the environment or a credentials file is given here.
     return new Anthropic({
@@ -26,8 +26,13 @@ export function anthropicProvider(options: ProviderOptions): ModelProvider {
       logger: SILENT_LOGGER,
       logLevel: 'off',
       defaultHeaders: { ...keyHeaders(options), ...options.headers },
-      fetch,
+      fetch: watchedFetch,
     });
+  };
+  let loaded: ReturnType<typeof load> | undefined;
+  const client = () => {
+    loaded ??= load();
+    return loaded;
   };
 
   return {
@@ -35,13 +40,16 @@ export function anthropicProvider(options: ProviderOptions): ModelProvider {
     stream(request, call) {
       const { body, seal } = anthropicRequest(request);
       const reader = anthropicAnswer(seal, request.model, (delta) => call.onDelta?.(delta));
-      const open = async ({ fetch, signal }: Watchdog) => (await client(fetch)).messages.create(body, { signal });
+      const open = async ({ run, signal }: Watchdog) => {
+        const sdk = await client();
+        return run(() => sdk.messages.create(body, { signal }));
+      };
       return runStream(options, call.signal, open, reader);
     },
     async listModels(signal) {
       try {
         const limit = AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)]);
-        const page = await (await client(globalThis.fetch)).models.list({ limit: 1000 }, { signal: limit });
+        const page = await (await client()).models.list({ limit: 1000 }, { signal: limit });
         return ok(page.data.map((model) => model.id));
       } catch (error) {
         return classifyError(error, { provider: options.name, secrets: secretsOf(options), streaming: false });

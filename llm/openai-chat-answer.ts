@@ -56,6 +56,7 @@ export function chatAnswer(requested: string, onDelta: (delta: ModelDelta) => vo
   };
 
   return {
+    readsOn: true,
     accept(chunk) {
       if (chunk.model) model = chunk.model;
       if (chunk.usage) usage = usageOf(chunk.usage);

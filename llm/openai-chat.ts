@@ -16,8 +16,10 @@ export function openaiChatProvider(options: ProviderOptions): ModelProvider {
     stream(request, call) {
       const body = chatRequest(request);
       const reader = chatAnswer(request.model, (delta) => call.onDelta?.(delta));
-      const open = async ({ fetch, signal }: Watchdog) =>
-        (await openaiClient(options, fetch)).chat.completions.create(body, { signal });
+      const open = async ({ run, signal }: Watchdog) => {
+        const sdk = await openaiClient(options);
+        return run(() => sdk.chat.completions.create(body, { signal }));
+      };
       return runStream(options, call.signal, open, reader);
     },
     listModels: (signal) => listOpenaiModels(options, signal),

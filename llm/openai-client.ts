@@ -3,11 +3,20 @@
 import { type Outcome, ok } from '../shared/outcome.ts';
 import { classifyError } from './classify-error.ts';
 import { LIST_TIMEOUT_MS, type ProviderOptions, SILENT_LOGGER, secretsOf } from './provider-options.ts';
+import { watchedFetch } from './stream-watchdog.ts';
 
 const DEFAULT_BASE_URL = 'https://api.openai.com/v1';
 
-/** A client for one call: the fetch is that call's watchdog. Connections live in Node's own pool, not in the client. */
-export async function openaiClient(options: ProviderOptions, fetch: typeof globalThis.fetch) {
+const opened = new WeakMap<ProviderOptions, ReturnType<typeof open>>();
+
+/** The client of a provider, made with its first call. Each call's watchdog comes in through the fetch. */
+export function openaiClient(options: ProviderOptions): ReturnType<typeof open> {
+  const client = opened.get(options) ?? open(options);
+  opened.set(options, client);
+  return client;
+}
+
+async function open(options: ProviderOptions) {
   const { OpenAI } = await import('openai');
   return new OpenAI({
     apiKey: options.apiKey ?? 'none',
@@ -21,7 +30,7 @@ export async function openaiClient(options: ProviderOptions, fetch: typeof globa
     logger: SILENT_LOGGER,
     logLevel: 'off',
     defaultHeaders: { ...(options.apiKey === undefined ? { authorization: null } : {}), ...options.headers },
-    fetch,
+    fetch: watchedFetch,
   });
 }
 
@@ -32,7 +41,7 @@ export async function listOpenaiModels(
 ): Promise<Outcome<readonly string[]>> {
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)]);
-    const page = await (await openaiClient(options, globalThis.fetch)).models.list({ signal: limit });
+    const page = await (await openaiClient(options)).models.list({ signal: limit });
     return ok(page.data.map((model) => model.id));
   } catch (error) {
     return classifyError(error, { provider: options.name, secrets: secretsOf(options), streaming: false });

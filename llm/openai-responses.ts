@@ -22,8 +22,10 @@ export function openaiResponsesProvider(options: ProviderOptions): ModelProvider
         secrets: secretsOf(options),
         onDelta: (delta) => call.onDelta?.(delta),
       });
-      const open = async ({ fetch, signal }: Watchdog) =>
-        (await openaiClient(options, fetch)).responses.create(body, { signal });
+      const open = async ({ run, signal }: Watchdog) => {
+        const sdk = await openaiClient(options);
+        return run(() => sdk.responses.create(body, { signal }));
+      };
       return runStream(options, call.signal, open, reader);
     },
     listModels: (signal) => listOpenaiModels(options, signal),

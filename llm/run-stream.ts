@@ -12,7 +12,23 @@ import { startWatchdog, type Watchdog } from './stream-watchdog.ts';
 export interface AnswerReader<Event> {
   /** Takes one event in. True from the event on that completes the answer. */
   accept(event: Event): boolean;
+  /** True when something of use may follow that event: chat completions tell the usage last. */
+  readonly readsOn?: boolean;
   answer(): Outcome<ModelAnswer>;
+}
+
+/** What is left of a provider's last answer; the next call waits for it, so that it finds the connection free. */
+const endings = new WeakMap<ProviderOptions, Promise<void>>();
+
+/** After the terminal event: the rest of the body, which takes at most the watchdog's two seconds. */
+async function readToEnd(events: AsyncIterator<unknown>, watchdog: Watchdog): Promise<void> {
+  try {
+    while (!(await events.next()).done);
+  } catch {
+    // The line was cut after the answer: the connection is gone, the answer is not.
+  } finally {
+    watchdog.close();
+  }
 }
 
 /** Never throws, never retries. `open` sends the request with the watchdog's fetch and signal. */
@@ -22,6 +38,7 @@ export async function runStream<Event>(
   open: (watchdog: Watchdog) => Promise<AsyncIterable<Event>>,
   reader: AnswerReader<Event>,
 ): Promise<Outcome<ModelAnswer>> {
+  await endings.get(options);
   if (signal.aborted) return cancelled();
   const idleTimeoutMs = options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
   const watchdog = startWatchdog(signal, idleTimeoutMs);
@@ -29,19 +46,20 @@ export async function runStream<Event>(
   let complete = false;
   let thrown: unknown;
   try {
-    const events = await open(watchdog);
+    const events = (await open(watchdog))[Symbol.asyncIterator]();
     streaming = true;
-    for await (const event of events) {
-      if (reader.accept(event) && !complete) {
-        complete = true;
-        watchdog.expectEnd();
-      }
+    for (let next = await events.next(); !next.done; next = await events.next()) {
+      if (!reader.accept(next.value)) continue;
+      if (!complete) watchdog.expectEnd();
+      complete = true;
+      if (reader.readsOn) continue;
+      endings.set(options, readToEnd(events, watchdog));
+      return reader.answer();
     }
   } catch (error) {
     thrown = error;
-  } finally {
-    watchdog.close();
   }
+  watchdog.close();
   if (complete) return reader.answer();
   if (signal.aborted) return cancelled();
   if (watchdog.stalled()) {

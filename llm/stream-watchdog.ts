@@ -3,13 +3,14 @@
 // A body that the SDK stops reading early (after "[DONE]") is read to its end: only then is the connection reusable, and
 // only from the next turn of the event loop on: a call made sooner would open a second connection.
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as nextLoop } from 'node:timers/promises';
 
 export interface Watchdog {
   /** Aborts when the caller aborts, and when the line stayed silent too long. */
   readonly signal: AbortSignal;
-  /** For the SDK: the global fetch, with every chunk noted. */
-  readonly fetch: typeof globalThis.fetch;
+  /** What is fetched during `work` is watched by this watchdog. */
+  run<T>(work: () => T): T;
   stalled(): boolean;
   /** The answer is complete; the rest of the body gets two seconds. */
   expectEnd(): void;
@@ -18,12 +19,19 @@ export interface Watchdog {
 
 const END_TIMEOUT_MS = 2_000;
 
+/** The watchdog of the call that is being made: a client serves many calls, and making one anew for each is dear. */
+const current = new AsyncLocalStorage<typeof globalThis.fetch>();
+
+/** For the SDK: the global fetch, with every chunk noted by the watchdog of the call. */
+export const watchedFetch: typeof globalThis.fetch = (input, init) =>
+  (current.getStore() ?? globalThis.fetch)(input, init);
+
 export function startWatchdog(caller: AbortSignal, idleTimeoutMs: number): Watchdog {
   const own = new AbortController();
   const signal = AbortSignal.any([caller, own.signal]);
   let timer = setTimeout(() => own.abort(), idleTimeoutMs);
 
-  const watchedFetch: typeof globalThis.fetch = async (input, init) => {
+  const ownFetch: typeof globalThis.fetch = async (input, init) => {
     const response = await globalThis.fetch(input, init);
     timer.refresh();
     if (response.body === null) return response;
@@ -35,7 +43,7 @@ export function startWatchdog(caller: AbortSignal, idleTimeoutMs: number): Watch
 
   return {
     signal,
-    fetch: watchedFetch,
+    run: (work) => current.run(ownFetch, work),
     stalled: () => own.signal.aborted && !caller.aborted,
     expectEnd() {
       clearTimeout(timer);

@@ -17,9 +17,10 @@ export function createEventBus(): EventBus {
     subscribe(sid, signal) {
       const buffer: StreamEvent[] = [];
       let wake: (() => void) | null = null;
+      // Woken a turn of the event loop later: showing an event must not delay what follows from it.
       const listen = (events: readonly StreamEvent[]) => {
         buffer.push(...events);
-        wake?.();
+        if (buffer.length === events.length) setImmediate(() => wake?.());
       };
       const set = listeners.get(sid) ?? new Set();
       listeners.set(sid, set.add(listen));

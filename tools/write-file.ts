@@ -20,7 +20,7 @@ export const writeFileTool = defineTool<z.infer<typeof schema>>({
   schema,
   effect: 'write',
   touches: (args, root) => [{ path: resolve(root, args.file_path), access: 'write' }],
-  preHook: (args, ctx) => gateChange(args, { content: args.content }, 'never', ctx),
+  preHook: (args, ctx) => gateChange(args, { content: args.content }, ctx),
   async execute(args, ctx) {
     const moved = await refuseMoved(args.file_path, ctx);
     if (moved) return moved;
