@@ -4,7 +4,8 @@
 // Invariants: events are taken one at a time, in the order sent; effects are requested in the order of the actions;
 // an effect's result comes back as an event through `send`, never by a return value.
 
-import { type AnyStateMachine, initialTransition, transition } from 'xstate';
+import type { AnyStateMachine } from 'xstate';
+import { firstStep, nextStep, type Snapshot } from './step.ts';
 
 export interface ActorPorts<Effect> {
   /** Starts an effect. Must not throw. */
@@ -20,11 +21,6 @@ export interface Actor<Event> {
   isDone(): boolean;
 }
 
-interface Snapshot {
-  readonly value: unknown;
-  readonly status: string;
-}
-
 interface EffectAction {
   readonly type: string;
   readonly params?: unknown;
@@ -36,7 +32,7 @@ export function startActor<Event extends { readonly type: string }, Effect exten
   input: unknown,
   ports: ActorPorts<Effect>,
 ): Actor<Event> {
-  const [initial, actions] = initialTransition(machine, input);
+  const [initial, actions] = firstStep(machine, input);
   return runActor(machine, initial, actions, ports);
 }
 
@@ -51,10 +47,10 @@ export function resumeActor<Event extends { readonly type: string }, Effect exte
   past: readonly Event[],
   ports: ActorPorts<Effect>,
 ): Actor<Event> {
-  let [snapshot, actions] = initialTransition(machine, input);
+  let [snapshot, actions] = firstStep(machine, input);
   let open = actions;
   for (const event of past) {
-    [snapshot, actions] = transition(machine, snapshot, event);
+    [snapshot, actions] = nextStep(machine, snapshot, event);
     if (effectsOf(actions).length > 0) open = actions;
   }
   return runActor(machine, snapshot, open, ports);
@@ -77,7 +73,7 @@ function runActor<Event extends { readonly type: string }, Effect extends { read
   };
   const drain = () => {
     for (let event = mailbox.shift(); event !== undefined; event = mailbox.shift()) {
-      const [next, actions] = transition(machine, snapshot as never, event);
+      const [next, actions] = nextStep(machine, snapshot, event);
       snapshot = next;
       perform(actions, event.type);
     }

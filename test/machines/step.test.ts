@@ -1,0 +1,70 @@
+// Our steps beside XState's own transition functions, on random runs of both machines.
+
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type AnyStateMachine, initialTransition, transition } from 'xstate';
+import { agentMachine } from '../../machines/agent/machine.ts';
+import { firstStep, nextStep } from '../../machines/step.ts';
+import { toolMachine } from '../../machines/tool/machine.ts';
+
+const SEED = 20261120;
+const failure = (kind: string) => ({ kind, code: 'x', message: 'x' });
+const call = { op: '1.1.1', callId: 'c', name: 'LS', argsHash: 'h' };
+
+const agentEvents = [
+  { type: 'message.started' },
+  { type: 'model.answered', op: '1.1.0', stop: 'tool_calls', calls: [call] },
+  { type: 'model.answered', op: '1.1.0', stop: 'end', calls: [] },
+  { type: 'model.answered', op: '1.2.0', stop: 'max_tokens', calls: [] },
+  { type: 'model.failed', op: '1.1.0', failure: failure('transient') },
+  { type: 'tool.settled', op: '1.1.1', kind: 'ok', resultHash: 'r' },
+  { type: 'timer.due', op: '1.1.0' },
+  { type: 'budget.exceeded', message: 'm' },
+  { type: 'cancel.requested' },
+  { type: 'stray' },
+];
+const toolEvents = [
+  { type: 'args.valid' },
+  { type: 'args.invalid', failure: failure('invalid') },
+  { type: 'gate.allowed' },
+  { type: 'gate.asked', question: { id: 'q', title: 't', reasons: [], detail: '', argsHash: 'h' } },
+  { type: 'question.allowed' },
+  { type: 'intent.journaled' },
+  { type: 'executed', kind: 'ok', failure: null },
+  { type: 'shaped' },
+  { type: 'time.up' },
+  { type: 'grace.over' },
+  { type: 'tool.cancel' },
+];
+
+const machines: readonly [string, AnyStateMachine, unknown, readonly { readonly type: string }[]][] = [
+  ['agent', agentMachine, { seq: 1, limits: { maxSteps: 2 } }, agentEvents],
+  ['tool', toolMachine, { op: '1.1.1', timeoutMs: 1 }, toolEvents],
+];
+
+test.each(machines)(
+  `C1: steps of the %s machine are XState's own transitions (seed ${SEED})`,
+  (_, machine, input, events) => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...events), { maxLength: 12 }), (run) => {
+        let [ours, actions] = firstStep(machine, input);
+        let [theirs, theirActions] = initialTransition(machine, input as never);
+        const compare = () => {
+          expect(ours.value).toEqual(theirs.value);
+          expect(ours.status).toBe(theirs.status);
+          expect((ours as typeof theirs).context).toEqual(theirs.context);
+          expect(actions.map(({ type, params }) => ({ type, params }))).toEqual(
+            theirActions.map(({ type, params }) => ({ type, params })),
+          );
+        };
+        compare();
+        for (const event of run) {
+          [ours, actions] = nextStep(machine, ours, event);
+          [theirs, theirActions] = transition(machine, theirs, event);
+          compare();
+        }
+      }),
+      { numRuns: 500, seed: SEED },
+    );
+  },
+);
