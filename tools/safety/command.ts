@@ -17,8 +17,10 @@ import {
   judgePrinting,
   judgeService,
   judgeSet,
+  judgeShellChange,
   judgeVariableWords,
   judgeWait,
+  SHELL_CHANGERS,
   SILENT,
 } from './programs/builtins.ts';
 import { judgeContainer } from './programs/containers.ts';
@@ -57,6 +59,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ...['systemctl', 'service'].map((name) => [name, judgeService] as const),
   ...['hostname', 'umask'].map((name) => [name, judgePrinting] as const),
   ['hash', judgeHash],
+  ...SHELL_CHANGERS.map((name) => [name, judgeShellChange] as const),
   ['ln', judgeLink],
   ['dd', judgeDd],
   ...['tar', 'bsdtar', 'gtar'].map((name) => [name, judgeTar] as const),

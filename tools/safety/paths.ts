@@ -60,7 +60,7 @@ function placesOf(judge: Judge, field: Field, scope: Scope): readonly Place[] | 
     .slice(cut)
     .split('/')
     .filter((part) => part !== '' && part !== '.');
-  if (globAt >= 0 && glob.includes('..')) return 'it goes up again behind a wildcard';
+  if (globAt >= 0 && goesUp(glob)) return 'it goes up again behind a wildcard';
   const starts = text.startsWith('/') ? [''] : scope.cwds;
   if (starts === undefined) return 'the folder it is relative to is not known';
   const places: Place[] = [];
@@ -73,6 +73,13 @@ function placesOf(judge: Judge, field: Field, scope: Scope): readonly Place[] | 
   }
   return places;
 }
+
+/** `..` behind a wildcard, or a wildcard that some versions of bash let match `..`. */
+const goesUp = (glob: readonly string[]): boolean =>
+  glob.some(
+    (part, at) =>
+      part === '..' || /\.\..*[|)]/.test(part) || (at < glob.length - 1 && globMeets(part, ['..']) !== 'no'),
+  );
 
 function judgePlace(judge: Judge, place: Place, access: Access): void {
   const shown = [place.real === '/' ? '' : place.real, ...place.glob].join('/') || '/';

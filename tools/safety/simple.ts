@@ -121,12 +121,17 @@ function judgeHere(walk: Walk, field: Field, scope: Scope): void {
   else outside(walk, field.raw, 'run', 'the commands in it are not known in advance');
 }
 
-/** The text that a plain echo writes, for a shell that reads it (R1). */
+/** The text that a plain echo, or cat of a here-document, writes, for a shell that reads it (R1). */
 export function plainOutput(node: Command, scope: Scope): string | undefined {
   const words = [node.name, ...node.args].filter((word): word is Word => word?.type === 'Word');
   const fields = words.flatMap((word) => fieldsOf(word, wordFacts(scope)));
   const [name, ...args] = fields;
-  if (name === undefined || !fields.every(isKnown) || node.redirects.length > 0) return undefined;
+  if (name === undefined || !fields.every(isKnown)) return undefined;
+  const given = node.redirects[0];
+  if (name.text === 'cat' && args.length === 0 && node.redirects.length === 1 && given?.type === 'HereDoc') {
+    return (given.body.parts?.every((part) => part.type === 'Literal') ?? true) ? given.body.text : undefined;
+  }
+  if (node.redirects.length > 0) return undefined;
   if (name.text === 'printf' && args.length === 1) return unescape(args[0]?.text ?? '');
   if (name.text !== 'echo') return undefined;
   const from = args.findIndex((field) => !/^-[neE]+$/.test(field.text));

@@ -5,6 +5,7 @@ import { type Call, forbid, type Judge, needs } from '../judge.ts';
 import { judgePath, outside } from '../paths.ts';
 import { assign } from '../variables.ts';
 import { type Field, isKnown } from '../words.ts';
+import { judgeStray } from './stray.ts';
 
 /** Nothing that they are given matters. */
 export const SILENT: ReadonlySet<string> = new Set([
@@ -173,6 +174,17 @@ export function judgePrinting(judge: Judge, call: Call): void {
     return;
   needs(judge, 'exec', `${call.name} ${call.args.map((field) => field.raw).join(' ')} changes the system.`);
 }
+
+/** alias, shopt and the like change what later words mean; no entry of AllowedCommands covers that. */
+export function judgeShellChange(judge: Judge, call: Call): void {
+  needs(judge, 'exec', `${call.name} changes or shows the state of the shell.`, false);
+  for (const field of call.args) judgeStray(judge, field, 'run', call.scope);
+}
+
+export const SHELL_CHANGERS = [
+  ...['alias', 'unalias', 'let', 'shopt', 'enable', 'bind', 'complete', 'compopt', 'compgen', 'history', 'fc', 'jobs'],
+  ...['fg', 'bg', 'disown', 'suspend', 'caller', 'dirs', 'ulimit', 'logout'],
+];
 
 /** hash without -p only forgets or lists. */
 export function judgeHash(judge: Judge, call: Call): void {

@@ -20,6 +20,9 @@ const IDENTITY = new Map([
 const WRITES =
   /^(?:-o|-O|-D|-c|-a|-P|--output|--output-document|--output-file|--append-output|--dump-header|--cookie-jar|--output-dir|--directory-prefix|--trace|--trace-ascii|--stderr|--etag-save|--libcurl)$/;
 
+/** Saved under the name in the URL, this would be Odin's own file. */
+const CONTROL_URL = /:\/\/.*\/odinconfig\.json(?:$|[?#])/;
+
 /** Judges a program that reaches the network. */
 export function judgeNetwork(judge: Judge, call: Call): void {
   if (isVersionQuery(call.name, call.args)) return;
@@ -35,6 +38,7 @@ export function judgeNetwork(judge: Judge, call: Call): void {
     );
   }
   judgeOwnPorts(judge, call);
+  if (call.args.some((field) => CONTROL_URL.test(field.text))) forbid(judge, "It may save over Odin's own rules.");
   for (const [at, field] of call.args.entries()) {
     const previous = call.args[at - 1]?.text ?? '';
     if (IDENTITY.get(previous)?.has(call.name) === true) judgeIdentity(judge, field, call);

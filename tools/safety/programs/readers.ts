@@ -23,7 +23,7 @@ const grep: Reader = {
   operands: 'pattern',
   patternBy: ['-e', '-f', '--regexp', '--file'],
   rules: grammar(
-    `${DIGITS} -EFGPivwxyzcLlqsbHhnTaIrRuUoZp -A# -B# -C# -D# -d# -e# -m# -f<`,
+    `${DIGITS} -EFGPivwxyzcLlqsbHhnTaIrRuUoZpV -A# -B# -C# -D# -d# -e# -m# -f<`,
     '--regexp# --file< --max-count# --after-context# --before-context# --context# --binary-files# --devices# --directories#',
     '--include# --exclude# --exclude-dir# --exclude-from< --label# --color? --colour? --group-separator#',
     '--extended-regexp --fixed-strings --basic-regexp --perl-regexp --ignore-case --no-ignore-case --invert-match',
@@ -83,8 +83,8 @@ const LS = reader(
 
 const CHECKSUM = reader(
   'read',
-  '-bctwz -a# -l# --binary --check --tag --text --zero --ignore-missing --quiet --status --strict --warn --length# --algorithm#',
-  '--untagged --raw --base64 --debug -rsp',
+  '-bctwzUhqv0 -a# -l# --binary --check --tag --text --zero --ignore-missing --quiet --status --strict --warn --length# --algorithm#',
+  '--untagged --raw --base64 --debug --sysv -rsp',
 );
 
 const DIFF = reader(
@@ -188,7 +188,7 @@ export const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   [
     'cmp',
     {
-      ...reader('read', '-blsz -i# -n# --print-bytes --ignore-initial# --verbose --bytes# --quiet --silent'),
+      ...reader('read', '-blszv -i# -n# --print-bytes --ignore-initial# --verbose --bytes# --quiet --silent'),
       files: 2,
     },
   ],
@@ -225,7 +225,7 @@ export const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
     'column',
     reader(
       'read',
-      '-tenJLdmx -c# -o# -s# -N# -R# -T# -W# -E# -H# -O# -i# -p# -r# -l# -C# --table --separator# --output-separator# --columns#',
+      '-tenJLdmxhV -c# -o# -s# -N# -R# -T# -W# -E# -H# -O# -i# -p# -r# -l# -C# --table --separator# --output-separator# --columns#',
       '--output-width# --fillrows --json --table-columns# --table-column# --table-columns-limit# --table-name# --table-order#',
       '--table-right# --table-truncate# --table-wrap# --table-hide# --table-noheadings --table-noextreme# --table-maxout',
       '--table-empty-lines --table-header-repeat --keep-empty-lines --tree# --tree-id# --tree-parent# --color?',
@@ -244,7 +244,7 @@ export const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
     'strings',
     reader(
       'read',
-      `${DIGITS} -afwdv -e# -n# -o -s# -t# -T# -U# --all --data --print-file-name --bytes# --radix# --include-all-whitespace --encoding#`,
+      `${DIGITS} -afwdvh -e# -n# -o -s# -t# -T# -U# --all --data --print-file-name --bytes# --radix# --include-all-whitespace --encoding#`,
       '--unicode# --target# --output-separator#',
     ),
   ],
@@ -259,7 +259,7 @@ export const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
     'hexdump',
     reader(
       'read',
-      '-bcCdovxX -e# -f< -L? -n# -s# --one-byte-octal --one-byte-char --canonical --two-bytes-decimal --two-bytes-octal --two-bytes-hex --format# --format-file< --color? --length# --skip# --no-squeezing',
+      '-bcCdovxXhV -e# -f< -L? -n# -s# --one-byte-octal --one-byte-char --canonical --two-bytes-decimal --two-bytes-octal --two-bytes-hex --format# --format-file< --color? --length# --skip# --no-squeezing',
     ),
   ],
   ['base64', reader('read', '-dDi -w# -b# -o! --decode --ignore-garbage --wrap# --break# --output!')],
@@ -287,7 +287,7 @@ export const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['arch', TEXT_ONLY('-')],
   ['nproc', TEXT_ONLY('-  --all --ignore#')],
   ['tty', TEXT_ONLY('-s --silent --quiet')],
-  ['uptime', TEXT_ONLY('-ps --pretty --since')],
+  ['uptime', TEXT_ONLY('-pshV --pretty --since')],
   ['which', TEXT_ONLY('-as --all')],
   ['type', TEXT_ONLY('-afptP')],
   ['pwd', TEXT_ONLY('-LP --logical --physical')],
