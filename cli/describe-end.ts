@@ -24,4 +24,5 @@ export function describeEnd(end: {
   return `${WORDS[end.status]} · ${steps} · ${count(input)} tokens in${cached}, ${count(output)} out`;
 }
 
-const count = (value: number): string => value.toLocaleString('en-US');
+/** With commas; toLocaleString would load the whole of ICU for this one line (12 ms). */
+const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',');

@@ -44,7 +44,7 @@ export function anthropicProvider(options: ProviderOptions): ModelProvider {
         const sdk = await client();
         return run(() => sdk.messages.create(body, { signal }));
       };
-      return runStream(options, call.signal, open, reader);
+      return runStream(options, call, open, reader);
     },
     async listModels(signal) {
       try {

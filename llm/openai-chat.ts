@@ -20,7 +20,7 @@ export function openaiChatProvider(options: ProviderOptions): ModelProvider {
         const sdk = await openaiClient(options);
         return run(() => sdk.chat.completions.create(body, { signal }));
       };
-      return runStream(options, call.signal, open, reader);
+      return runStream(options, call, open, reader);
     },
     listModels: (signal) => listOpenaiModels(options, signal),
   };

@@ -26,7 +26,7 @@ export function openaiResponsesProvider(options: ProviderOptions): ModelProvider
         const sdk = await openaiClient(options);
         return run(() => sdk.responses.create(body, { signal }));
       };
-      return runStream(options, call.signal, open, reader);
+      return runStream(options, call, open, reader);
     },
     listModels: (signal) => listOpenaiModels(options, signal),
   };

@@ -4,6 +4,7 @@
 
 import type { ModelAnswer } from '../shared/messages.ts';
 import { cancelled, fail, type Outcome } from '../shared/outcome.ts';
+import type { ModelCallOptions } from '../shared/ports.ts';
 import { classifyError } from './classify-error.ts';
 import { DEFAULT_IDLE_TIMEOUT_MS, type ProviderOptions, secretsOf } from './provider-options.ts';
 import { startWatchdog, type Watchdog } from './stream-watchdog.ts';
@@ -31,14 +32,14 @@ async function readToEnd(events: AsyncIterator<unknown>, watchdog: Watchdog): Pr
   }
 }
 
-/** Never throws, never retries. `open` sends the request with the watchdog's fetch and signal. */
+/** Never throws but with what `ready` rejects with, never retries. `open` sends the request with the watchdog's fetch and signal. */
 export async function runStream<Event>(
   options: ProviderOptions,
-  signal: AbortSignal,
+  { signal, ready }: ModelCallOptions,
   open: (watchdog: Watchdog) => Promise<AsyncIterable<Event>>,
   reader: AnswerReader<Event>,
 ): Promise<Outcome<ModelAnswer>> {
-  await endings.get(options);
+  await Promise.all([endings.get(options), ready]);
   if (signal.aborted) return cancelled();
   const idleTimeoutMs = options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
   const watchdog = startWatchdog(signal, idleTimeoutMs);

@@ -44,10 +44,13 @@ export async function callModel(
   });
   // Built after the fold of llm.req, which has put the facts into the newest message.
   const request = buildRequest({ ...base, history: deps.memory.history });
-  const [provider] = await Promise.all([openProvider(deps, start.model), deps.recorder.flushed()]);
+  const ready = deps.recorder.flushed();
+  ready.catch(() => {});
+  const provider = await openProvider(deps, start.model);
   const outcome = provider.ok
-    ? await provider.value.stream(request, { signal, onDelta: (delta) => showDelta(deps, op, delta) })
+    ? await provider.value.stream(request, { signal, ready, onDelta: (delta) => showDelta(deps, op, delta) })
     : provider;
+  await ready;
   if (outcome.ok) recordAnswer(deps, start.seq, op, outcome.value);
   else deps.recorder.record({ type: 'llm.fail', op, failure: scrubJson(outcome.failure, deps.scrub), at: deps.now() });
 }

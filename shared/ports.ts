@@ -27,6 +27,8 @@ export type ModelDelta =
 
 export interface ModelCallOptions {
   readonly signal: AbortSignal;
+  /** The request is made ready at once and leaves when this resolves; the call rejects when it rejects. */
+  readonly ready?: Promise<void>;
   onDelta?(delta: ModelDelta): void;
 }
 
@@ -52,8 +54,12 @@ export interface PermissionAnswer {
   readonly word?: string;
 }
 
-/** Puts a question to the user, one at a time (SPEC O24). With nobody to ask, the answer is deny, by `nobody`. */
+/** Puts a question to the user (SPEC O24). With nobody to ask, the answer is deny, by `nobody`. */
 export interface PermissionPort {
+  /** How long a question waits before it counts as denied; null: for as long as it takes. */
+  readonly timeoutMs: number | null;
+  /** Whether the question waits already; asking it again then waits for the same answer. */
+  isOpen(questionId: string): boolean;
   ask(question: Question, signal: AbortSignal): Promise<PermissionAnswer>;
 }
 
