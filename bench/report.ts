@@ -45,7 +45,15 @@ export function printTable(bench: BenchReport, write: (line: string) => void): v
   write(row(['figure', 'odin', 'floor', 'ratio', 'unit']));
   for (const figure of bench.figures) {
     const ratio = bench.ratios[figure.name];
-    write(row([figure.name, show(figure.odin), show(figure.floor), ratio == null ? '-' : `${ratio}x`, figure.unit]));
+    write(
+      row([
+        figure.name,
+        show(figure.odin),
+        show(figure.floor),
+        ratio === null || ratio === undefined ? '-' : `${ratio}x`,
+        figure.unit,
+      ]),
+    );
   }
   write('');
   for (const goal of bench.goals) {

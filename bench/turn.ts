@@ -103,7 +103,7 @@ async function run(command: (url: string) => Command, marker: string): Promise<R
     child.stderr.on('data', (chunk) => {
       errors += chunk;
     });
-    const code = await new Promise((resolve) => child.on('close', resolve));
+    const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
     const usage = tree.stop();
     if (code !== 0 || !output.includes('Done.') || server.requests.length !== TURNS + 1) {
       throw new Error(`${args[0]} ended with ${code} after ${server.requests.length} requests: ${output}${errors}`);

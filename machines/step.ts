@@ -20,7 +20,7 @@ const scopes = new WeakMap<AnyStateMachine, AnyActorScope>();
 
 /** The state that a machine starts in, and what it asks for on entering it. */
 export function firstStep(machine: AnyStateMachine, input: unknown): Step {
-  return step(machine, (scope) => machine.getInitialSnapshot(scope, input as never));
+  return step(machine, (scope) => machine.getInitialSnapshot(scope, input));
 }
 
 /** The state after an event, and what was asked for on the way. */

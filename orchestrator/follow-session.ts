@@ -6,7 +6,7 @@ import { createStreamView, type StreamView } from '../shared/stream-view.ts';
 import type { Blobs } from './blobs.ts';
 import type { EventBus } from './event-bus.ts';
 import { followLog, lastLogId, readLog } from './journal-read.ts';
-import { withInlinePayload } from './recorder.ts';
+import { withInlinePayload } from './payloads.ts';
 import type { RedisHandle } from './redis.ts';
 
 export interface FollowOptions {

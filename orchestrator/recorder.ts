@@ -4,9 +4,9 @@
 // Invariant: memory may be ahead of the journal, the outside world never: whoever performs an effect awaits `flushed()`.
 // A rejected append (Fenced, Redis gone) rejects every later flush, so no effect follows it.
 
-import type { EventOf, JournalEvent, Payload } from '../shared/events.ts';
+import type { EventOf, JournalEvent } from '../shared/events.ts';
 import type { JournalPort } from '../shared/ports.ts';
-import { INLINE_BYTES } from './blobs.ts';
+import { isLarge, withBlob } from './payloads.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { remember } from './session-memory.ts';
 
@@ -48,7 +48,7 @@ export function createRecorder(ports: RecorderPorts): Recorder {
     const large = isLarge(event);
     if (!large && tail === null) return append(event, event);
     const before = tail ?? Promise.resolve();
-    const stored = large ? withBlobs(event, ports.putBlob) : Promise.resolve(event);
+    const stored = large ? withBlob(event, ports.putBlob) : Promise.resolve(event);
     let appended: Promise<void> | undefined;
     const sent = Promise.all([stored, before]).then(([ready]) => {
       appended = append(event, ready);
@@ -80,60 +80,10 @@ export function createRecorder(ports: RecorderPorts): Recorder {
     },
     async finish(event, finish) {
       await last;
-      const stored = isLarge(event) ? await withBlobs(event, ports.putBlob) : event;
-      const { id, next } = await finish(stored as EventOf<'msg.done'>);
+      const { id, next } = await finish(await withBlob(event, ports.putBlob));
       remember(ports.memory, event, id);
       ports.onDurable(id, event);
       return next;
     },
   };
-}
-
-function isLarge(event: JournalEvent): boolean {
-  return payloadsOf(event).some((payload) => 'inline' in payload && sizeOf(payload.inline) > INLINE_BYTES);
-}
-
-/** Bytes of a payload, cheaply: exact only near the limit. */
-function sizeOf(value: unknown): number {
-  if (typeof value !== 'string') return JSON.stringify(value).length;
-  return value.length * 3 <= INLINE_BYTES ? value.length : Buffer.byteLength(value);
-}
-
-function payloadsOf(event: JournalEvent): readonly Payload<never>[] {
-  switch (event.type) {
-    case 'msg.start':
-      return [event.body as Payload<never>];
-    case 'llm.res':
-      return [event.parts as Payload<never>];
-    case 'tool.done':
-      return [event.text as Payload<never>];
-    case 'msg.done':
-      return [event.answer as Payload<never>];
-    default:
-      return [];
-  }
-}
-
-const PAYLOAD_FIELDS = { 'msg.start': 'body', 'llm.res': 'parts', 'tool.done': 'text', 'msg.done': 'answer' } as const;
-
-async function withBlobs(event: JournalEvent, putBlob: RecorderPorts['putBlob']): Promise<JournalEvent> {
-  const field = PAYLOAD_FIELDS[event.type as keyof typeof PAYLOAD_FIELDS];
-  const payload = (event as unknown as Record<string, Payload<never>>)[field];
-  if (!payload || !('inline' in payload)) return event;
-  const value = payload.inline as unknown;
-  const blob = await putBlob(typeof value === 'string' ? value : JSON.stringify(value));
-  return { ...event, [field]: { blob } } as JournalEvent;
-}
-
-/** The event with its payload read back from the blob store. */
-export async function withInlinePayload(
-  event: JournalEvent,
-  getBlob: (ref: { readonly sha256: string; readonly bytes: number }) => Promise<string>,
-): Promise<JournalEvent> {
-  const field = PAYLOAD_FIELDS[event.type as keyof typeof PAYLOAD_FIELDS];
-  if (!field) return event;
-  const payload = (event as unknown as Record<string, Payload<never>>)[field];
-  if (!payload || !('blob' in payload)) return event;
-  const text = await getBlob(payload.blob);
-  return { ...event, [field]: { inline: event.type === 'llm.res' ? JSON.parse(text) : text } } as JournalEvent;
 }
