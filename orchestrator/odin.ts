@@ -8,13 +8,14 @@ import type { FileIntent, FilesPort } from '../shared/files-port.ts';
 import { opId, ulid } from '../shared/ids.ts';
 import type { Json } from '../shared/json.ts';
 import { type Outcome, ok, UserError } from '../shared/outcome.ts';
+import type { PermissionAnswer } from '../shared/ports.ts';
 import { createScrub } from '../shared/scrub.ts';
 import type { State } from '../shared/state.ts';
 import { getModeTools } from '../tools/registry.ts';
-import type { FileDiff, ModelPair, Odin, OpenOptions } from './api.ts';
+import type { FileDiff, ModelPair, Odin, OpenOptions, OpenQuestion } from './api.ts';
 import { type Blobs, openBlobs } from './blobs.ts';
 import { type Config, loadConfig } from './config.ts';
-import { type Control, openControl, sendControl } from './control.ts';
+import { type Control, type ControlEntry, openControl, sendControl } from './control.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { createEventBus } from './event-bus.ts';
 import { textFor } from './files/change-file.ts';
@@ -29,7 +30,9 @@ import type { InboxMessage } from './inbox-message.ts';
 import { readLog } from './journal-read.ts';
 import { workspaceId } from './keys.ts';
 import { withInlinePayload } from './payloads.ts';
-import { createPermissions } from './permissions.ts';
+import { askNobody, createPermissions, type Permissions } from './permissions.ts';
+import { grantedRules, type PermissionMemory, readOpenQuestions } from './permissions-memory.ts';
+import { openRuleStore } from './permissions-rules.ts';
 import { openHeavyPool } from './pool.ts';
 import { lock, tryLock } from './process-lock.ts';
 import { openTurnQueue, type TurnQueue } from './queue.ts';
@@ -58,19 +61,21 @@ export async function openOdin(options: OpenOptions): Promise<Odin> {
     }),
     loadConfig({ projectRoot: root, home: options.home }),
   ]);
-  if (!config.ok) {
+  try {
+    if (!config.ok) throw new UserError(config.failure.message);
+    const ws = workspaceId(root, handle.scope);
+    const blobs = openBlobs(options.home);
+    const { evictionPolicy, ...limits } = config.value.fileCache;
+    const cache = { ...limits, ...(evictionPolicy === undefined ? {} : { eviction: evictionPolicy }) };
+    const files = createFiles({ root, blobs, cache: cache as Partial<FileCacheConfig> });
+    const world = openWorld(options, root, handle, ws, blobs, files, config.value);
+    if (options.models) await world.seekOwnership();
+    else if (options.commandsOnly) await world.ownForCommands();
+    return world.odin;
+  } catch (error) {
     await handle.close();
-    throw new UserError(config.failure.message);
+    throw error;
   }
-  const ws = workspaceId(root, handle.scope);
-  const blobs = openBlobs(options.home);
-  const { evictionPolicy, ...limits } = config.value.fileCache;
-  const cache = { ...limits, ...(evictionPolicy === undefined ? {} : { eviction: evictionPolicy }) };
-  const files = createFiles({ root, blobs, cache: cache as Partial<FileCacheConfig> });
-  const world = openWorld(options, root, handle, ws, blobs, files, config.value);
-  if (options.models) await world.seekOwnership();
-  else if (options.commandsOnly) await world.ownForCommands();
-  return world.odin;
 }
 
 function openWorld(
@@ -91,7 +96,13 @@ function openWorld(
   const search = openSearch(pool);
   const scrub = createScrub(process.env);
   const smallModel = openSmallModel(options.models);
-  const permissions = createPermissions(null);
+  const ruleStore = openRuleStore(options.home, root);
+  const permissions: Permissions = createPermissions({
+    policy: options.permission ?? { mode: 'deny', timeoutMs: null },
+    early: (sid, questionId) => earlyAnswer(sid, questionId),
+    storeRule: (rule) => ruleStore.add(rule, Date.now()),
+  });
+  const permissionsOf = new Map<string, () => PermissionMemory>();
   const ports = new Map<string, FilesPort>();
   const born = new Set<string>();
   const closing = new AbortController();
@@ -129,8 +140,9 @@ function openWorld(
         return entry ? `ctl:${entry.id}` : null;
       },
       now: Date.now,
-      turnDeps: (sid, mode, todos) => ({
-        permissions,
+      turnDeps: (sid, mode, todos, memory) => ({
+        permissions: sessionPort(sid, memory),
+        toolRule: (tool) => config.toolRules[tool],
         scrub,
         clean: cleanText,
         tools: (mode) => getModeTools(mode, false),
@@ -193,10 +205,72 @@ function openWorld(
 
   /** Takes requests of other processes. */
   const listen = async (runner: SessionRunner): Promise<void> => {
-    control = await openControl(handle, ws, ({ id, sid, message }) => {
-      if (message.type === 'cancel' && runner.cancel(sid, message.seq, message.by)) void control?.acknowledge(id);
+    control = await openControl(handle, ws, (entry) => {
+      const { id, sid, message } = entry;
+      if (message.type === 'answer') void takeAnswer(entry, message);
+      else if (runner.cancel(sid, message.seq, message.by)) void control?.acknowledge(id);
     });
     if (closing.signal.aborted) control.close();
+  };
+
+  const sessionPort = (sid: string, memory: () => PermissionMemory) => {
+    permissionsOf.set(sid, memory);
+    return permissions.forSession(sid);
+  };
+
+  type AnswerMessage = Extract<ControlEntry['message'], { readonly type: 'answer' }>;
+
+  /** An answer from another process. One that comes before its question is asked again stays until then. */
+  const takeAnswer = async (entry: ControlEntry, message: AnswerMessage): Promise<void> => {
+    const journaled = answeredInJournal(entry.sid, message.questionId);
+    if (permissions.answer(entry.sid, message.questionId, answerOf(message))) await journaled();
+    else if ((await readOpenQuestions(redis, entry.sid)).some(({ question }) => question.id === message.questionId)) return;
+    await control?.acknowledge(entry.id);
+  };
+
+  const earlyAnswer = (sid: string, questionId: string) => {
+    for (const entry of control?.pending(sid) ?? []) {
+      if (entry.message.type !== 'answer' || entry.message.questionId !== questionId) continue;
+      answeredInJournal(sid, questionId)()
+        .then(() => control?.acknowledge(entry.id))
+        .catch((error: unknown) => log('an answer was not acknowledged', { error: String(error) }));
+      return answerOf(entry.message);
+    }
+    return null;
+  };
+
+  /** Listens from now on; the result waits until the answer is durable. */
+  const answeredInJournal = (sid: string, questionId: string) => {
+    const stop = new AbortController();
+    const events = bus.subscribe(sid, AbortSignal.any([stop.signal, closing.signal]));
+    return async (): Promise<void> => {
+      for await (const event of events) {
+        if (event.type === 'PermissionAnswered' && event.questionId === questionId) stop.abort();
+      }
+    };
+  };
+
+  const readQuestions = async (): Promise<readonly OpenQuestion[]> => {
+    const busy = (await inbox.sessions()).filter(({ status }) => status === 'running' || status === 'interrupted');
+    const lists = await Promise.all(
+      busy.map(async ({ sid }) =>
+        (await readOpenQuestions(redis, sid)).map(({ op, question, at }) => ({ ...question, sid, op, askedAt: at })),
+      ),
+    );
+    return lists.flat().toSorted((a, b) => a.askedAt - b.askedAt);
+  };
+
+  let ruleLists: readonly (readonly string[])[] = [];
+  let allRules: readonly string[] = [];
+  /** The same array while nothing changes: decisions are compiled once for each. */
+  const allowedRules = (sid: string): readonly string[] => {
+    const memory = permissionsOf.get(sid)?.();
+    const granted = memory ? grantedRules(memory) : [];
+    const lists = [config.allowedCommands, ruleStore.rules(), options.permission?.allow ?? [], granted];
+    const same = lists.every((list, at) => list.length === ruleLists[at]?.length && list.every((rule, n) => rule === ruleLists[at]?.[n]));
+    if (!same) allRules = lists.flat();
+    ruleLists = lists;
+    return allRules;
   };
 
   const readState = async (sid: string): Promise<State> => {
@@ -261,6 +335,20 @@ function openWorld(
       }
       return true;
     },
+    questions: readQuestions,
+    async answer(questionId, decision, { by, word }) {
+      const found = (await readQuestions()).filter(({ id }) => questionId !== '' && id.startsWith(questionId));
+      const question = found[0];
+      if (!question) throw noQuestion(questionId);
+      if (found.length > 1) throw new UserError(`"${questionId}" is the beginning of ${found.length} questions. Give more of it.`);
+      if (decision === 'allow_always' && question.rule === undefined) throw NO_RULE;
+      const answer = { decision, by, ...(word === undefined ? {} : { word: scrub(word) }) };
+      if (!permissions.answer(question.sid, question.id, answer)) {
+        await sendControl(redis, ws, question.sid, { type: 'answer', questionId: question.id, ...answer });
+      }
+      return question;
+    },
+    allowedRules,
     sessions: () => inbox.sessions(),
     lastSession: () => inbox.last(),
     state: readState,
@@ -282,7 +370,8 @@ function openWorld(
         name,
         args,
         tools: getModeTools(mode, false),
-        permissions,
+        permissions: askNobody(),
+        rule: config.toolRules[name],
         signal,
         context: {
           root,
@@ -308,6 +397,19 @@ function openWorld(
   };
   return { odin, seekOwnership, ownForCommands };
 }
+
+const answerOf = ({ decision, by, word }: PermissionAnswer): PermissionAnswer => ({
+  decision,
+  by,
+  ...(word === undefined ? {} : { word }),
+});
+
+const noQuestion = (id: string): UserError =>
+  new UserError(`There is no open question ${id}: it was answered, or its time is over. \`odin questions\` lists what is open.`);
+
+const NO_RULE = new UserError(
+  'No rule is narrow enough to be kept for always. Answer `allow` for this time, or `session` for this session.',
+);
 
 const NO_MODELS: ModelPair = {
   model: 'none/none',
