@@ -12,6 +12,7 @@ export function createEventBus(): EventBus {
   const listeners = new Map<string, Set<(events: readonly StreamEvent[]) => void>>();
   return {
     publish(sid, events) {
+      if (events.length === 0) return;
       for (const listen of listeners.get(sid) ?? []) listen(events);
     },
     subscribe(sid, signal) {

@@ -25,6 +25,8 @@ const intentSchema = z.object({
 
 /** The intent of a file change, when a journaled intent is one. */
 export function fileIntentOf(intent: Json): FileIntent | undefined {
+  // Most data of tools is something else, and finding that out by the schema is dear.
+  if (typeof intent !== 'object' || intent === null || !('kind' in intent) || intent.kind !== 'file') return undefined;
   const parsed = intentSchema.safeParse(intent);
   return parsed.success ? parsed.data : undefined;
 }
