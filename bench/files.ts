@@ -1,5 +1,6 @@
 // bench files: the file cache, edits, Grep and Glob, each beside its floor in the same run: fs.promises.readFile of the same
 // 8 KB file, a bare temp + fsync + rename of the same bytes, raw ripgrep on the same tree of 50,000 files. Measured in turns.
+// The tree is like a large repository's: 10 to 15 files a folder, 3 to 6 folders deep.
 
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,11 +11,11 @@ import { openBlobs } from '../orchestrator/blobs.ts';
 import { createFiles } from '../orchestrator/files/files.ts';
 import { openHeavyPool } from '../orchestrator/pool.ts';
 import { openSearch } from '../orchestrator/search.ts';
+import type { FilesPort } from '../shared/files-port.ts';
 import type { Outcome } from '../shared/outcome.ts';
 import { atMost, type BenchReport, median, report } from './report.ts';
 
 const FILES = 50_000;
-const FOLDERS = 500;
 const FILE_BYTES = 8 * 1024;
 /** Calls of one kind in a row, so that a round is long beside the clock's grain. */
 const READS = 400;
@@ -68,14 +69,7 @@ async function benchCache(folder: string, rounds: number) {
   must(await port.read(path, RANGE));
   const segments = await inTurns(rounds, READS, async () => must(await port.read(path, RANGE)), readFloor);
 
-  must(await port.read(path));
-  let n = 0;
-  const oneEdit: Action = async () => {
-    const edit = { oldText: `value: ${n};`, newText: `value: ${++n};`, replaceAll: false };
-    must(await port.edit(path, [edit], async () => {}));
-  };
-  const target = join(folder, 'floor.ts');
-  const edits = await inTurns(rounds, EDITS, oneEdit, () => replaceBare(target, text));
+  const edits = await benchEdits(folder, root, text, port, rounds);
   const unit = 'µs';
   return {
     cache: [
@@ -85,6 +79,26 @@ async function benchCache(folder: string, rounds: number) {
     ],
     edit: { name: 'edit, 8 KB', unit, ...edits },
   };
+}
+
+/**
+ * As many files in turn as there are calls: a file that changed a moment ago is read twice, and agents do not edit one file a
+ * thousand times a second.
+ */
+async function benchEdits(folder: string, root: string, text: string, port: FilesPort, rounds: number) {
+  const paths = Array.from({ length: EDITS }, (_, i) => join(root, `edited${i}.ts`));
+  for (const path of paths) {
+    writeFileSync(path, `${path}\n${text}`);
+    must(await port.read(path));
+  }
+  let [n, m] = [0, 0];
+  const odin: Action = async () => {
+    const round = Math.floor(n / EDITS);
+    const edit = { oldText: `value: ${round};`, newText: `value: ${round + 1};`, replaceAll: false };
+    must(await port.edit(paths[n++ % EDITS] as string, [edit], async () => {}));
+  };
+  const floor: Action = () => replaceBare(join(folder, `floor${m++ % EDITS}.ts`), text);
+  return inTurns(rounds, EDITS, odin, floor);
 }
 
 async function replaceBare(path: string, text: string): Promise<void> {
@@ -119,11 +133,12 @@ async function benchSearch(folder: string, rounds: number, search: ReturnType<ty
 /** One file in 250 holds a match. */
 function makeTree(tree: string): void {
   const filler = 'export const value = compute(first, second);\n'.repeat(12);
-  for (let d = 0; d < FOLDERS; d++) {
-    const folder = join(tree, `part${d % 20}`, `module${d}`);
+  for (let module = 0, made = 0; made < FILES; module++) {
+    const parts = Array.from({ length: 1 + (module % 4) }, (_, depth) => `part${Math.floor(module / 7 ** depth) % 7}`);
+    const folder = join(tree, `area${module % 8}`, ...parts, `module${module}`);
     mkdirSync(folder, { recursive: true });
-    for (let f = d; f < FILES; f += FOLDERS) {
-      writeFileSync(join(folder, `file${f}.ts`), f % 250 === 0 ? `${filler}needle${f}\n` : filler);
+    for (let end = Math.min(FILES, made + 10 + (module % 6)); made < end; made++) {
+      writeFileSync(join(folder, `file${made}.ts`), made % 250 === 0 ? `${filler}needle${made}\n` : filler);
     }
   }
 }

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { type BenchReport, printTable } from './report.ts';
 
 const BENCHES: Readonly<Record<string, (options: { readonly rounds: number }) => Promise<BenchReport>>> = {
+  files: async (options) => (await import('./files.ts')).benchFiles(options),
   turn: async (options) => (await import('./turn.ts')).benchTurn(options),
 };
 
@@ -14,7 +15,9 @@ const { values, positionals } = parseArgs({
 const bench = BENCHES[positionals[0] ?? ''];
 const rounds = Number(values.rounds);
 if (!bench || !Number.isInteger(rounds) || rounds < 1) {
-  console.error(`usage: npm run bench -- NAME [--rounds N] [--json]\nNAME is one of: ${Object.keys(BENCHES).join(', ')}`);
+  console.error(
+    `usage: npm run bench -- NAME [--rounds N] [--json]\nNAME is one of: ${Object.keys(BENCHES).join(', ')}`,
+  );
   process.exitCode = 2;
 } else {
   const result = await bench({ rounds });

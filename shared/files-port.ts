@@ -55,6 +55,8 @@ export interface FileIntent {
   readonly afterBlob: BlobRef | null;
   /** Permission bits of the file, also for making it again. */
   readonly mode: number;
+  /** The first of the folders that were made for it: undo takes them away again when they are empty. */
+  readonly madeFolder?: string;
 }
 
 /** A change that was made. As a tool's `data` it is the record that undo and redo work from. */

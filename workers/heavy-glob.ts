@@ -1,32 +1,28 @@
 // Glob's work in a heavy thread: `rg --files` lists, this asks for the times while it does, and keeps the newest.
 
 import { lstatSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { fail, type Outcome, ok } from '../shared/outcome.ts';
 import type { FoundFile, GlobQuery, GlobResult } from '../shared/search-port.ts';
 import { anchoredFilter } from './heavy-file-filter.ts';
 import { ripgrep } from './heavy-ripgrep.ts';
-
-/** Listing waits for the disk, not for the processor: with few processors more threads than ripgrep takes are faster. */
-const THREADS = Math.min(12, Math.max(4, availableParallelism()));
 
 export async function glob(query: GlobQuery, signal: AbortSignal): Promise<Outcome<GlobResult>> {
   const filter = anchoredFilter(query.path, query.pattern);
   const { cwd } = filter;
   if (cwd === undefined) return ok({ files: [], total: 0, warnings: [] });
   const newest = newestOf(query.limit);
+  const folder = cwd.endsWith('/') ? cwd : `${cwd}/`;
   const end = await ripgrep({
     cwd,
-    args: ['--files', '--null', `--threads=${THREADS}`, ...filter.args, '.'],
+    args: ['--files', '--null', ...filter.args, '.'],
     separator: '\0',
     signal,
     onRecord(record) {
       const relative = record.slice(2);
       if (!filter.keep(relative)) return true;
-      const path = join(cwd, relative);
+      const path = folder + relative;
       const mtimeMs = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs;
-      if (mtimeMs !== undefined) newest.add({ path, mtimeMs });
+      if (mtimeMs !== undefined) newest.add(path, mtimeMs);
       return true;
     },
   });
@@ -37,18 +33,21 @@ export async function glob(query: GlobQuery, signal: AbortSignal): Promise<Outco
 const badGlob = (pattern: string, why: string) =>
   fail('invalid', 'bad_glob', `The glob ${JSON.stringify(pattern)} is not valid: ${why}. Correct it and call again.`);
 
-/** Keeps the newest `limit` of any number of files in bounded memory. */
+/** Keeps the newest `limit` of any number of files in bounded memory; what is older than those is not even kept for a moment. */
 function newestOf(limit: number) {
   let kept: FoundFile[] = [];
   let total = 0;
+  let oldestMs = Number.NEGATIVE_INFINITY;
   const cut = () => {
     kept = kept.sort(newestFirst).slice(0, limit);
+    if (kept.length === limit) oldestMs = kept.at(-1)?.mtimeMs ?? Number.POSITIVE_INFINITY;
   };
   return {
-    add(file: FoundFile) {
+    add(path: string, mtimeMs: number) {
       total++;
-      kept.push(file);
-      if (kept.length > 20_000 + 2 * limit) cut();
+      if (mtimeMs < oldestMs) return;
+      kept.push({ path, mtimeMs });
+      if (kept.length > 1_000 + 2 * limit) cut();
     },
     files(): readonly FoundFile[] {
       cut();

@@ -39,8 +39,8 @@ export interface Replacement {
   readonly after: Buffer | null;
   /** Permission bits of a file that is made; undefined: the user's usual ones. */
   readonly mode?: number;
-  /** Awaited when all is ready, right before the last look. */
-  intend(mode: number): Promise<void>;
+  /** Awaited when all is ready, right before the last look. `madeFolder`: the first folder that had to be made for it. */
+  intend(mode: number, madeFolder: string | undefined): Promise<void>;
 }
 
 /** `changed`: the file is not `before` any more, and nothing was done. The stamp is undefined when somebody changed it since. */
@@ -56,11 +56,12 @@ export async function replaceFile(replacement: Replacement): Promise<Outcome<Rep
   if (refused) return refused;
   let temp: string | undefined;
   try {
-    if (!before) mkdirSync(folder, { recursive: true });
+    const madeFolder = before ? undefined : mkdirSync(folder, { recursive: true });
     temp = tempNameFor(path);
     const written = after && (await writeTemp(temp, after, before, replacement.mode));
-    if (!isStill(path, before)) return ok({ done: false });
-    await replacement.intend(written?.mode ?? before?.mode ?? 0);
+    // Spares an intent, no more: the look that counts comes after it.
+    if (!looksStill(path, before)) return ok({ done: false });
+    await replacement.intend(written?.mode ?? before?.mode ?? 0, madeFolder);
     const readAtMs = Date.now();
     if (!isStill(path, before)) return ok({ done: false });
     if (realpathSync.native(folder) !== folder) {
@@ -74,6 +75,7 @@ export async function replaceFile(replacement: Replacement): Promise<Outcome<Rep
       // Another process that took the same temporary name would have its own file there.
       if (lstatSync(temp, { bigint: true }).ino !== written.ino) return ok({ done: false });
       renameSync(temp, path);
+      temp = undefined;
     } else {
       unlinkSync(path);
     }
@@ -159,6 +161,11 @@ function isStill(path: string, before: DiskFile | null): boolean {
   return now.ok && now.value.hash === before.hash;
 }
 
+function looksStill(path: string, before: DiskFile | null): boolean {
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return (before && stats && sameStamp(before.stamp, stats)) || isStill(path, before);
+}
+
 /** The new name survives a power failure only when its folder is on disk too. */
 async function syncFolder(folder: string): Promise<void> {
   try {
@@ -173,7 +180,7 @@ function removeTemp(temp: string): void {
   try {
     unlinkSync(temp);
   } catch {
-    // Renamed, as a rule. Otherwise the next write of the same file removes it.
+    // The next write of the same file removes it.
   }
 }
 

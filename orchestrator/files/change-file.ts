@@ -2,7 +2,6 @@
 // journal the intent, replace. Shared by edit, write, undo, redo and resume. Knows neither the cache nor who read what.
 
 import type { BlobPort, FileChange, FileIntent, Intend, ProposedChange } from '../../shared/files-port.ts';
-import { sha256 } from '../../shared/ids.ts';
 import { fail, type Outcome, ok, UserError } from '../../shared/outcome.ts';
 import { type AppliedEdits, applyEdits } from './apply-edits.ts';
 import { type Replacement, replaceFile } from './atomic-write.ts';
@@ -84,9 +83,8 @@ export interface Moved {
 }
 
 /** Does the change; undefined when the file was changed by somebody else in the meantime and nothing was done. */
-export async function moveFile(move: Move, blobs: BlobPort, intend: Intend): Promise<Outcome<Moved | undefined>> {
+export async function moveFile(move: Move, blobs: BlobPort, intend: Intend): Promise<Outcome<Moved> | undefined> {
   const { path, before, after } = move;
-  const afterHash = after && sha256(after);
   // Started at once: their fsyncs share a disk flush with that of the new file. A failure is met where it is awaited.
   const puts = Promise.all([before && blobs.put(before.bytes), after && blobs.put(after)]);
   puts.catch(() => {});
@@ -96,9 +94,11 @@ export async function moveFile(move: Move, blobs: BlobPort, intend: Intend): Pro
     before,
     after,
     ...(move.mode === undefined ? {} : { mode: move.mode }),
-    async intend(mode) {
+    async intend(mode, madeFolder) {
       const [beforeBlob, afterBlob] = await puts;
-      intent = { kind: 'file', path, beforeHash: before?.hash ?? null, afterHash, beforeBlob, afterBlob, mode };
+      const [beforeHash, afterHash] = [before?.hash ?? null, afterBlob?.sha256 ?? null];
+      const made = madeFolder === undefined ? {} : { madeFolder };
+      intent = { kind: 'file', path, beforeHash, afterHash, beforeBlob, afterBlob, mode, ...made };
       await intend({
         ...intent,
         beforeBlob: beforeBlob && { ...beforeBlob },
@@ -112,7 +112,7 @@ export async function moveFile(move: Move, blobs: BlobPort, intend: Intend): Pro
     lineDiff(path, textFor(before?.bytes ?? null), textFor(after)),
   ]);
   if (!replaced.ok) return replaced;
-  if (!replaced.value.done || !intent) return ok(undefined);
+  if (!replaced.value.done || !intent) return undefined;
   return ok({ change: { ...intent, ...diff, rebased: move.rebased }, stamp: replaced.value.stamp });
 }
 

@@ -40,8 +40,10 @@ function addChange({ done }: FileHistory, seq: number, change: FileIntent): File
 function merge(changes: readonly FileIntent[], next: FileIntent): readonly FileIntent[] {
   const earlier = changes.find(({ path }) => path === next.path);
   if (!earlier) return [...changes, next];
-  const { beforeHash, beforeBlob } = earlier;
-  return changes.map((change) => (change === earlier ? { ...next, beforeHash, beforeBlob } : change));
+  const { beforeHash, beforeBlob, madeFolder } = earlier;
+  const { madeFolder: _, ...last } = next;
+  const sum = { ...last, beforeHash, beforeBlob, ...(madeFolder === undefined ? {} : { madeFolder }) };
+  return changes.map((change) => (change === earlier ? sum : change));
 }
 
 function move({ done, undone }: FileHistory, direction: 'undo' | 'redo', count: number): FileHistory {

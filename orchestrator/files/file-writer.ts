@@ -13,14 +13,13 @@ import { cancelled, type Failure, fail, type Outcome, ok } from '../../shared/ou
 import { type CacheEntry, rangesOf } from './cache-entry.ts';
 import { asText, keepInCache, moveFile, type PlannedChange, planChange, readForChange } from './change-file.ts';
 import type { Files } from './files.ts';
+import { insist } from './insist.ts';
 import { lineDiff } from './line-diff.ts';
 import type { DiskFile } from './read-disk.ts';
 import type { SeenVersions } from './seen-versions.ts';
 import { targetFile } from './target-file.ts';
 import { lineStarts } from './text-format.ts';
 
-/** How often a change starts over because somebody outside was quicker. */
-const MAX_TRIES = 20;
 /** A file up to this many lines is asked for whole. */
 const WHOLE_LINES = 2_000;
 
@@ -59,7 +58,7 @@ export function createWriter(files: Files, seen: SeenVersions): Pick<FilesPort, 
     path: string,
     change: ProposedChange,
     intend: Intend,
-  ): Promise<Outcome<FileChange | undefined>> {
+  ): Promise<Outcome<FileChange> | undefined> {
     const planned = plan(path, change);
     if (!planned.ok) {
       // The next read shall see what this one met, also when reads trust the cache.
@@ -69,7 +68,7 @@ export function createWriter(files: Files, seen: SeenVersions): Pick<FilesPort, 
     const { disk, bytes, rebased } = planned.value;
     if (disk?.bytes.equals(bytes)) return ok(unchanged(path, disk));
     const moved = await moveFile({ path, before: disk, after: bytes, rebased }, blobs, intend);
-    if (!moved.ok || !moved.value) return moved.ok ? ok(undefined) : moved;
+    if (!moved?.ok) return moved;
     keepInCache(cache, moved.value, bytes);
     const { change: made } = moved.value;
     // After a rebased edit the agent still has not seen what the others changed.
@@ -86,14 +85,8 @@ export function createWriter(files: Files, seen: SeenVersions): Pick<FilesPort, 
     const target = targetFile(path, root, true);
     if (!target.ok) return target;
     const { real } = target.value;
-    const work = async (): Promise<Outcome<FileChange>> => {
-      for (let tries = 0; tries < MAX_TRIES && !signal?.aborted; tries++) {
-        const made = await changeOnce(real, proposed, intend);
-        if (!made.ok) return made;
-        if (made.value) return ok(made.value);
-      }
-      return signal?.aborted ? cancelled() : busy(real);
-    };
+    const work = async (): Promise<Outcome<FileChange>> =>
+      (await insist(() => changeOnce(real, proposed, intend), signal)) ?? (signal?.aborted ? cancelled() : busy(real));
     try {
       return await locks.with(real, 'write', work, signal);
     } catch (error) {

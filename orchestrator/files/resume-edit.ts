@@ -10,7 +10,7 @@ import { tempNameFor } from './atomic-write.ts';
 import { textFor } from './change-file.ts';
 import type { Files } from './files.ts';
 import { lineDiff } from './line-diff.ts';
-import { moveChange } from './undo.ts';
+import { keptBytes, moveChange } from './undo.ts';
 
 const blobSchema = z.object({ sha256: z.string(), bytes: z.number() });
 const intentSchema = z.object({
@@ -21,6 +21,7 @@ const intentSchema = z.object({
   beforeBlob: blobSchema.nullable(),
   afterBlob: blobSchema.nullable(),
   mode: z.number(),
+  madeFolder: z.string().optional(),
 });
 
 /** The intent of a file change, when a journaled intent is one. */
@@ -28,7 +29,9 @@ export function fileIntentOf(intent: Json): FileIntent | undefined {
   // Most data of tools is something else, and finding that out by the schema is dear.
   if (typeof intent !== 'object' || intent === null || !('kind' in intent) || intent.kind !== 'file') return undefined;
   const parsed = intentSchema.safeParse(intent);
-  return parsed.success ? parsed.data : undefined;
+  if (!parsed.success) return undefined;
+  const { madeFolder, ...known } = parsed.data;
+  return madeFolder === undefined ? known : { ...known, madeFolder };
 }
 
 export interface ResumedEdit {
@@ -54,9 +57,12 @@ export async function resumeEdit(files: Files, intent: FileIntent): Promise<Outc
       moved.failure.details === undefined ? {} : { details: moved.failure.details },
     );
   }
-  const before = intent.beforeBlob && (await files.blobs.get(intent.beforeBlob));
-  const after = intent.afterBlob && (await files.blobs.get(intent.afterBlob));
-  const diff = await lineDiff(intent.path, textFor(before), textFor(after));
+  const [before, after] = [await keptBytes(files, intent.beforeBlob), await keptBytes(files, intent.afterBlob)];
+  // The change is made; without what was there before, it cannot be shown.
+  const diff =
+    before.ok && after.ok
+      ? await lineDiff(intent.path, textFor(before.value), textFor(after.value))
+      : { diff: '', added: 0, removed: 0 };
   return ok({ how: moved.value.already ? 'already' : 'applied', change: { ...intent, ...diff, rebased: false } });
 }
 

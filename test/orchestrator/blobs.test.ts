@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => remove());
 
-const pathOf = (hash: string): string => join(home, 'blobs', hash.slice(0, 2), hash);
+const pathOf = (hash: string): string => join(home, 'blobs', hash);
 
 test('A blob is kept once by its hash, for the user alone, and read back whole', async () => {
   const blobs = openBlobs(home);
@@ -24,7 +24,7 @@ test('A blob is kept once by its hash, for the user alone, and read back whole',
   expect((await blobs.get(one)).toString()).toBe(content);
   expect((await stat(pathOf(one.sha256))).mode & 0o777).toBe(0o600);
   expect((await stat(join(home, 'blobs'))).mode & 0o777).toBe(0o700);
-  expect(await readdir(join(home, 'blobs', one.sha256.slice(0, 2)))).toEqual([one.sha256]);
+  expect(await readdir(join(home, 'blobs'))).toEqual([one.sha256]);
 });
 
 test('Text up to 16 KB stays in the event, longer text goes by reference', async () => {
@@ -47,6 +47,18 @@ test('A damaged or missing blob is said so, with its path; writing it again heal
   expect((await blobs.get(ref)).toString()).toBe('precious');
   await rm(pathOf(ref.sha256));
   await expect(blobs.get(ref)).rejects.toThrow(/missing: .*\(ENOENT\)\. Restore it/);
+});
+
+test('What another process or a crash left under the name of a blob is kept when it is whole and replaced when it is not', async () => {
+  const content = 'y'.repeat(3_000_000);
+  const path = pathOf(sha256(content));
+  await writeFile(path, content.slice(0, 1_000));
+  const ref = await openBlobs(home).put(content);
+  expect((await openBlobs(home).get(ref)).toString()).toBe(content);
+  const { ino } = await stat(path);
+  await Promise.all([openBlobs(home), openBlobs(home)].map((blobs) => blobs.put(content)));
+  expect((await stat(path)).ino).toBe(ino);
+  expect((await readdir(join(home, 'blobs'))).filter((name) => name.includes('.'))).toEqual([]);
 });
 
 test('A folder that cannot be written is refused with what to do', async () => {

@@ -2,6 +2,8 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { openBlobs } from '../../../orchestrator/blobs.ts';
+import { createFiles } from '../../../orchestrator/files/files.ts';
 import { fileIntentOf, resumeEdit } from '../../../orchestrator/files/resume-edit.ts';
 import { moveChange } from '../../../orchestrator/files/undo.ts';
 import type { FileChange } from '../../../shared/files-port.ts';
@@ -72,12 +74,42 @@ test('E14: creating and deleting are undone and redone, with the mode bits', asy
   must(await move(made, 'undo'));
   expect(existsSync(path)).toBe(false);
   expect(bench.port.cached(path)).toBeUndefined();
-  rmSync(join(bench.root, 'folder'), { recursive: true });
+  expect(existsSync(join(bench.root, 'folder'))).toBe(false);
   must(await move(made, 'redo'));
   expect([readFileSync(path, 'utf8'), statSync(path).mode]).toEqual(['hello\n', mode]);
   // An undo is a change with an intent like any other.
   expect(bench.intents.map((intent) => fileIntentOf(intent)?.afterHash === null)).toEqual([false, true, false]);
   expect(must(await move(made, 'redo'))).toMatchObject({ already: true });
+});
+
+test('E14: undo takes away the folders that a write made, as far as they are empty, and no others', async () => {
+  const made = await write(join(bench.root, 'a/b/c/new.txt'), 'hello\n');
+  expect(made.madeFolder).toBe(join(bench.root, 'a'));
+  const beside = await write(join(bench.root, 'a/b/beside.txt'), 'hello\n');
+  expect(beside.madeFolder).toBeUndefined();
+  must(await move(made, 'undo'));
+  expect(existsSync(join(bench.root, 'a/b/c'))).toBe(false);
+  expect(existsSync(beside.path)).toBe(true);
+  must(await move(beside, 'undo'));
+  expect(existsSync(join(bench.root, 'a/b'))).toBe(true);
+  // Interrupted after the file was gone, it is done again.
+  must(await move(made, 'undo'));
+  expect(existsSync(join(bench.root, 'a'))).toBe(false);
+});
+
+test('E14: content that is lost is a failure that says so, and the file stays', async () => {
+  const path = bench.put('a.txt', 'one\n');
+  const files = createFiles({ root: bench.root, blobs: openBlobs(join(bench.root, '../home')) });
+  const port = files.portFor();
+  must(await port.read(path));
+  const change = must(await port.write(path, 'two\n', async () => {}));
+  rmSync(join(bench.root, '../home/blobs'), { recursive: true });
+  const outcome = await moveChange(files, change, 'undo', bench.intend);
+  expect(codeOf(outcome)).toBe('not_kept');
+  expect(messageOf(outcome)).toMatch(/missing: .*Restore it from a backup.*a\.txt was not changed/);
+  writeFileSync(path, 'three\n');
+  expect(messageOf(await moveChange(files, change, 'undo', bench.intend))).toMatch(/changed by somebody else.*missing/);
+  expect(readFileSync(path, 'utf8')).toBe('three\n');
 });
 
 test('E14: a file that somebody changed since is not touched, and the difference is shown', async () => {
