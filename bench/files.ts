@@ -137,7 +137,8 @@ function makeTree(tree: string): void {
     const parts = Array.from({ length: 1 + (module % 4) }, (_, depth) => `part${Math.floor(module / 7 ** depth) % 7}`);
     const folder = join(tree, `area${module % 8}`, ...parts, `module${module}`);
     mkdirSync(folder, { recursive: true });
-    for (let end = Math.min(FILES, made + 10 + (module % 6)); made < end; made++) {
+    const end = Math.min(FILES, made + 10 + (module % 6));
+    for (; made < end; made++) {
       writeFileSync(join(folder, `file${made}.ts`), made % 250 === 0 ? `${filler}needle${made}\n` : filler);
     }
   }
