@@ -301,3 +301,18 @@ test('O4: a secret in a file or a message reaches neither the model nor the jour
     expect(world.server.requests.map((request) => request.body).join('')).not.toContain(secret);
   });
 });
+
+test('O3 O6: a message sent by another process is answered by the model that its sender named', async () => {
+  await withWorld({ script: (turn) => ({ text: `I am ${turn.model}` }), files }, async (world) => {
+    await world.open();
+    const client = await world.open({ models: false });
+    const sid = client.newSession();
+    const named = await world.ask(client, sid, { mode: 'ask', body: 'who?', model: 'anthropic/other' });
+    expect(only(named, 'AgentDone').answer).toBe('I am other');
+    const unnamed = await world.ask(client, sid, { mode: 'ask', body: 'who?' });
+    expect(only(unnamed, 'AgentDone').answer).toBe('I am scripted');
+    const unknown = await world.ask(client, sid, { mode: 'ask', body: 'who?', model: 'nowhere/x' });
+    expect(only(unknown, 'AgentDone').status).toBe('planner_failure');
+    expect(only(unknown, 'AgentError').message).toContain('nowhere');
+  });
+});
