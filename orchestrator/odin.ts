@@ -1,6 +1,7 @@
 // The composition root: opens Redis, the workspace, the files and the pools, and hands out the facade of api.ts. It decides
 // nothing: what a message does is the machines', when it runs is the dispatcher's.
 
+import { homedir } from 'node:os';
 import { modelInfo } from '../llm/model-info.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import type { ToolContext, ToolResponse } from '../shared/define-tool.ts';
@@ -18,6 +19,9 @@ import { type Config, loadConfig } from './config.ts';
 import { type Control, type ControlEntry, openControl, sendControl } from './control.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { createEventBus } from './event-bus.ts';
+import { commandIntentOf } from './exec/command-intent.ts';
+import { openCommands } from './exec/commands.ts';
+import { finishCommand } from './exec/finish-command.ts';
 import { textFor } from './files/change-file.ts';
 import type { FileCacheConfig } from './files/file-cache.ts';
 import { EMPTY_FILE_HISTORY, foldFileHistory, netChanges } from './files/file-history.ts';
@@ -106,6 +110,13 @@ function openWorld(
   const ports = new Map<string, FilesPort>();
   const born = new Set<string>();
   const closing = new AbortController();
+  const commands = openCommands({
+    root,
+    home: options.home,
+    userHome: homedir(),
+    env: process.env,
+    closing: closing.signal,
+  });
   const lockName = `ws:${options.home}:${ws}`;
   const log = (message: string, detail: Record<string, unknown>) => options.log?.(message, detail);
   let owned: { readonly dispatcher: Dispatcher; readonly runner: SessionRunner; release(): void } | null = null;
@@ -157,10 +168,15 @@ function openWorld(
           files: portOf(sid),
           search,
           model: smallModel,
+          exec: commands.portFor(sid),
+          commandRules: () => ({ allowed: allowedRules(sid), forbidden: config.forbiddenCommands }),
           todos,
           ...more,
         }),
-        finishIntent: (event) => finishFileIntent(files, event.intent),
+        finishIntent: ({ intent }) => {
+          const command = commandIntentOf(intent);
+          return command ? finishCommand(commands, sid, command, scrub) : finishFileIntent(files, intent);
+        },
         now: Date.now,
         log,
       }),
@@ -381,12 +397,15 @@ function openWorld(
           files: files.portFor(),
           search,
           model: smallModel,
+          exec: commands.portFor(`alone-${ulid()}`),
+          commandRules: () => ({ allowed: allowedRules(''), forbidden: config.forbiddenCommands }),
           todos: () => [],
         },
       }),
     async close() {
       closing.abort();
       await owned?.dispatcher.close();
+      await commands.close();
       control?.close();
       const queue = await clientQueue?.catch(() => null);
       await queue?.close();

@@ -2,6 +2,7 @@
 // one test file. It reaches the world only through its context; validation, time limit and capping are done around it, once.
 
 import * as z from 'zod';
+import type { ExecPort } from './exec-port.ts';
 import type { FilesPort } from './files-port.ts';
 import type { OpId } from './ids.ts';
 import type { Json, JsonObject } from './json.ts';
@@ -49,6 +50,12 @@ export type Gate<Args> =
 /** auto: in doubt. never: the certain checks alone. */
 export type EditValidation = 'auto' | 'always' | 'never';
 
+/** Beginnings of command lines that run without a question, and that never run (SPEC O18). */
+export interface CommandRules {
+  readonly allowed: readonly string[];
+  readonly forbidden: readonly string[];
+}
+
 /** All that a tool may reach. */
 export interface ToolContext {
   /** Real path of the project's root. Outside of it is outside (SPEC O23). */
@@ -57,11 +64,14 @@ export interface ToolContext {
   readonly op: OpId;
   readonly files: FilesPort;
   readonly search: SearchPort;
+  readonly exec: ExecPort;
   readonly model: SmallModelPort;
   /** `edit.validation` of the settings: when the lesser model checks an edit (SPEC O16). */
   readonly editValidation: EditValidation;
   readonly signal: AbortSignal;
   todos(): readonly Todo[];
+  /** AllowedCommands and ForbiddenCommands as they hold now. */
+  commandRules(): CommandRules;
   /** A live line for the user (SPEC O5's `updates`). */
   report(text: string): void;
   /** Journals the intent of an effect that must not be repeated; resolves when it is durable. Await it before the effect. */

@@ -3,7 +3,9 @@
 
 import type { Tool } from '../shared/define-tool.ts';
 import type { Mode } from '../shared/modes.ts';
+import { commandOutputTool } from './command-output.ts';
 import { editTool } from './edit-tool.ts';
+import { executeCommandTool } from './execute-command.ts';
 import { globTool } from './glob.ts';
 import { grepTool } from './grep.ts';
 import { lsTool } from './ls.ts';
@@ -27,6 +29,8 @@ const ROWS: readonly Row[] = [
   everywhere(globTool),
   everywhere(readFileTool),
   everywhere(todoWriteTool),
+  everywhere(executeCommandTool),
+  everywhere(commandOutputTool),
   editing(writeFileTool),
   editing(editTool),
   editing(multiEditTool),

@@ -5,6 +5,7 @@ import type { Json } from '../../shared/json.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { fail, type Outcome, ok } from '../../shared/outcome.ts';
 import { type FilesBench, openFilesBench } from './files-bench.ts';
+import { noCommands } from './no-commands.ts';
 
 export interface EditBench extends FilesBench {
   /** What the lesser model says next; without any it fails. */
@@ -42,6 +43,8 @@ export function openEditBench(): EditBench {
     },
     signal: new AbortController().signal,
     todos: () => [],
+    commandRules: () => ({ allowed: [], forbidden: [] }),
+    exec: noCommands,
     report: () => undefined,
     intend: bench.intend,
   });

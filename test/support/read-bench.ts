@@ -11,6 +11,7 @@ import type { Gate, Tool, ToolContext, ToolResponse } from '../../shared/define-
 import type { Json } from '../../shared/json.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { fail, type Outcome } from '../../shared/outcome.ts';
+import { noCommands } from './no-commands.ts';
 
 export interface ReadBench {
   readonly root: string;
@@ -40,6 +41,8 @@ export async function openReadBench(): Promise<ReadBench> {
     model: { complete: () => Promise.resolve(fail('failed', 'none', 'Reading needs no model.')) },
     signal: new AbortController().signal,
     todos: () => [],
+    commandRules: () => ({ allowed: [], forbidden: [] }),
+    exec: noCommands,
     report: () => undefined,
     intend: () => Promise.reject(new Error('A reading tool has no intents.')),
   };

@@ -5,11 +5,11 @@ import { getModeTools, TOOLS } from '../../tools/registry.ts';
 
 const names = (mode: (typeof MODES)[number], isSubAgent = false) =>
   getModeTools(mode, isSubAgent).map((tool) => tool.name);
-const READING = ['LS', 'Grep', 'Glob', 'ReadFile', 'TodoWrite'];
+const EVERYWHERE = ['LS', 'Grep', 'Glob', 'ReadFile', 'TodoWrite', 'ExecuteCommand', 'CommandOutput'];
 
-test('O10: every mode has the reading tools, for agents and subagents', () => {
+test('O10: every mode has the tools that read and the commands, for agents and subagents', () => {
   for (const mode of MODES) {
-    for (const isSubAgent of [false, true]) expect(names(mode, isSubAgent)).toEqual(expect.arrayContaining(READING));
+    for (const isSubAgent of [false, true]) expect(names(mode, isSubAgent)).toEqual(expect.arrayContaining(EVERYWHERE));
   }
 });
 
@@ -35,8 +35,8 @@ test('O9: the registry finds each tool by its own name', () => {
   expect(new Set(MODES.flatMap((mode) => names(mode)))).toEqual(new Set(TOOLS.keys()));
 });
 
-test('O13: what the model is sent of a reading tool is short', () => {
-  for (const name of READING) {
+test('O13: what the model is sent of such a tool is short', () => {
+  for (const name of EVERYWHERE) {
     const tool = TOOLS.get(name);
     const bytes = tool ? Buffer.byteLength(JSON.stringify(toolSpec(tool))) : Number.NaN;
     expect({ name, bytes, fits: bytes <= (name === 'Grep' ? 1_500 : 900) }).toMatchObject({ fits: true });

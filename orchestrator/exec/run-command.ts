@@ -1,0 +1,146 @@
+// Starts a command behind the shim and follows it to its end: output as it comes, time limit, cancel, output limit. What it
+// needs to know of a command that an earlier process started is the same, so resume-command.ts follows with it too.
+
+import { realpathSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CappedOutput, CommandRequest, CommandResult, StopReason } from '../../shared/exec-port.ts';
+import { commandEnv, markOf } from './command-env.ts';
+import { killGroup, killTree, type Tree } from './kill-tree.ts';
+import { cappedOutput, OutputFollower, readStart } from './output-file.ts';
+import type { Sandbox } from './sandbox.ts';
+import { shimState, startShim, writeExit } from './shim.ts';
+
+/** What of the world a command is started with. */
+export interface Place {
+  readonly root: string;
+  readonly home: string;
+  /** Folders of Odin itself that no command sees. */
+  readonly hidden: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly sandbox: Sandbox | null;
+}
+
+export interface Started {
+  readonly tree: Tree;
+  /** Resolves when the shim is gone; never rejects. */
+  readonly gone: Promise<void>;
+}
+
+const FOLLOW_MS = 100;
+/** A command that writes more than this is stopped: the disk is not its own. */
+const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+const MAX_CWD_BYTES = 4_096;
+
+/** Starts the command in the shim's folder `dir`. Throws when there is no /bin/sh or no such cwd. */
+export async function startCommand(
+  place: Place,
+  dir: string,
+  request: CommandRequest,
+  withOwner: boolean,
+): Promise<Started> {
+  const { root, home, hidden, sandbox } = place;
+  const { cwd, profile, network, extraPaths } = request;
+  const env = commandEnv(place.env, profile, markOf(dir));
+  const shell = ['/bin/bash', '--norc', '--noprofile', '-c', reporting(request.command)];
+  const argv = sandbox?.(shell, { root, cwd, profile, network, extraPaths, hidden, home, env }) ?? shell;
+  const child = startShim({ dir, argv, cwd, env, withOwner });
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', reject);
+  });
+  return { tree: { group: child.pid as number, mark: markOf(dir) }, gone };
+}
+
+/** The shell tells at its end where it is. A trap keeps the exit code; the folder is told to nobody but Odin (fd 9). */
+const reporting = (command: string): string => `trap 'pwd -P >&9 2>/dev/null' EXIT\n${command}`;
+
+export interface Follow {
+  readonly signal: AbortSignal;
+  onOutput(chunk: string): void;
+  /** Milliseconds from now; null: no limit. */
+  readonly timeoutMs: number | null;
+  /** Why an abort of the signal stops it. */
+  abortReason(): StopReason;
+}
+
+/** Waits for the end, whatever brings it about, and makes sure that nothing is left running. */
+export async function followCommand(dir: string, started: Started, follow: Follow): Promise<StopReason | null> {
+  const output = new OutputFollower(join(dir, 'out'));
+  let stopped: StopReason | null = null;
+  let killed: Promise<void> | undefined;
+  const stop = (reason: StopReason) => {
+    if (killed) return;
+    stopped = reason;
+    noteStop(dir, reason);
+    killed = killTree(started.tree);
+  };
+  const onAbort = () => stop(follow.abortReason());
+  const look = () => {
+    const { text, bytes } = output.next();
+    if (text !== '') follow.onOutput(text);
+    if (bytes > MAX_OUTPUT_BYTES) stop('flood');
+  };
+  const timer =
+    follow.timeoutMs === null ? undefined : setTimeout(() => stop('timeout'), Math.max(0, follow.timeoutMs));
+  const ticker = setInterval(look, FOLLOW_MS);
+  follow.signal.addEventListener('abort', onAbort, { once: true });
+  if (follow.signal.aborted) onAbort();
+  try {
+    await started.gone;
+    await killed;
+  } finally {
+    clearTimeout(timer);
+    clearInterval(ticker);
+    follow.signal.removeEventListener('abort', onAbort);
+  }
+  killGroup(started.tree.group);
+  if (stopped !== null) writeExit(dir, 137);
+  look();
+  return stopped;
+}
+
+/** The result of a command that has ended; null when its shim died and its end is not known. */
+export function commandResult(
+  dir: string,
+  id: string,
+  request: Pick<CommandRequest, 'cwd'>,
+  root: string,
+  stopped: StopReason | null,
+  durationMs: number,
+): CommandResult | null {
+  const state = shimState(dir);
+  if (state.kind !== 'exited') return null;
+  const outputPath = join(dir, 'out');
+  const output: CappedOutput = cappedOutput(outputPath);
+  const { cwdAfter, leftProject } = cwdOf(dir, request.cwd, root);
+  return { id, exitCode: state.exitCode, stopped, output, outputPath, cwdAfter, leftProject, durationMs };
+}
+
+/** Only a folder that is really there and inside the project is where the next command starts. */
+function cwdOf(dir: string, before: string, root: string): { cwdAfter: string; leftProject: string | null } {
+  const told = readStart(join(dir, 'cwd'), MAX_CWD_BYTES);
+  const end = told.indexOf('\n');
+  if (end < 1 || !told.startsWith('/')) return { cwdAfter: before, leftProject: null };
+  const folder = told.slice(0, end);
+  try {
+    const real = realpathSync(folder);
+    if (!statSync(real).isDirectory()) return { cwdAfter: before, leftProject: null };
+    if (real === root || real.startsWith(root === '/' ? '/' : `${root}/`)) return { cwdAfter: real, leftProject: null };
+    return { cwdAfter: before, leftProject: real };
+  } catch {
+    return { cwdAfter: before, leftProject: folder };
+  }
+}
+
+/** For the process that comes after a crash: it was ended on purpose, and why. */
+function noteStop(dir: string, reason: StopReason): void {
+  writeFileSync(join(dir, 'stopped'), reason, { mode: 0o600 });
+}
+
+const REASONS: ReadonlySet<string> = new Set<StopReason>(['timeout', 'cancelled', 'flood', 'closed']);
+
+export function stopReasonOf(dir: string): StopReason | null {
+  const text = readStart(join(dir, 'stopped'), 32);
+  return REASONS.has(text) ? (text as StopReason) : null;
+}

@@ -1,0 +1,184 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { type CommandIntent, commandIntent, commandIntentOf } from '../../../orchestrator/exec/command-intent.ts';
+import { finishCommand } from '../../../orchestrator/exec/finish-command.ts';
+import { claimNever, shimState, startShim } from '../../../orchestrator/exec/shim.ts';
+import { createScrub } from '../../../shared/scrub.ts';
+import { type ExecBench, openExecBench, UNCONFINED, until } from '../../support/exec-bench.ts';
+import type { CommandCrashOrder, CommandLine } from '../../support/exec-crash-child.ts';
+import { messageOf, printedSeed, randomFrom } from '../../support/files-bench.ts';
+
+let bench: ExecBench;
+beforeEach(() => {
+  bench = openExecBench(UNCONFINED);
+});
+afterEach(() => bench.close());
+
+const ENV = { PATH: process.env['PATH'] ?? '' };
+
+function intentOf(command: string, more: { readonly background?: boolean; readonly boot?: string } = {}) {
+  const request = bench.request(command);
+  const dir = join(bench.home, 'commands/session', request.opKey);
+  const { background = false, boot } = more;
+  const intent = commandIntent(dir, request, { sandboxed: false, background });
+  return { ...intent, ...(boot === undefined ? {} : { boot }) };
+}
+
+/** Starts the shim as an owner would who died right after. */
+function startAsBefore(intent: CommandIntent): ChildProcess {
+  const argv = ['/bin/bash', '-c', intent.request.command];
+  return startShim({ dir: intent.dir, argv, cwd: bench.root, env: ENV, withOwner: false });
+}
+
+const effects = () =>
+  existsSync(join(bench.root, 'effects')) ? readFileSync(join(bench.root, 'effects'), 'utf8') : '';
+
+test('DURABILITY 7: a command that ended meanwhile is known by what its shim wrote', async () => {
+  const intent = intentOf('echo x >> effects; echo said; exit 6');
+  await once(startAsBefore(intent), 'exit');
+  const resumed = await bench.commands.resume('session', intent);
+  expect(resumed).toMatchObject({ kind: 'ended', how: 'before', result: { exitCode: 6, output: { head: 'said\n' } } });
+  expect(effects()).toBe('x\n');
+});
+
+test('DURABILITY 7: a command that runs still is waited for', async () => {
+  const intent = intentOf('echo x >> effects; until [ -e go ]; do sleep 0.02; done; echo late');
+  startAsBefore(intent);
+  await until(() => effects() !== '');
+  const resuming = bench.commands.resume('session', intent);
+  bench.put('go', '');
+  expect(await resuming).toMatchObject({
+    kind: 'ended',
+    how: 'attached',
+    result: { exitCode: 0, output: { head: 'late\n' } },
+  });
+  expect(effects()).toBe('x\n');
+});
+
+test('DURABILITY 7: one that runs still and has used up its time is ended', async () => {
+  const intent = intentOf('echo x >> effects; sleep 100');
+  startAsBefore(intent);
+  await until(() => effects() !== '');
+  const short = { ...intent, request: { ...intent.request, timeoutMs: 1 } };
+  expect(await bench.commands.resume('session', short)).toMatchObject({
+    how: 'attached',
+    result: { stopped: 'timeout' },
+  });
+});
+
+test('DURABILITY 7: a command that never began runs now, once, and the late shim of the dead owner gives way', async () => {
+  const intent = intentOf('echo x >> effects');
+  expect(await bench.commands.resume('session', intent)).toMatchObject({
+    kind: 'ended',
+    how: 'ran now',
+    result: { exitCode: 0 },
+  });
+  const [code] = await once(startAsBefore(intent), 'exit');
+  expect(code).toBe(97);
+  expect(await bench.commands.resume('session', intent)).toMatchObject({ kind: 'ended', how: 'before' });
+  expect(effects()).toBe('x\n');
+  expect(await bench.port.read(intent.request.opKey)).toMatchObject({ ok: true, value: { exitCode: 0 } });
+});
+
+test('DURABILITY 7: two that resume at once run it once, and both know its end', async () => {
+  const intent = intentOf('echo x >> effects; sleep 0.1');
+  const both = await Promise.all([bench.commands.resume('session', intent), bench.commands.resume('session', intent)]);
+  expect(both.map((resumed) => resumed.kind)).toEqual(['ended', 'ended']);
+  expect(effects()).toBe('x\n');
+});
+
+test('DURABILITY 7: whose shim died, or whose machine started anew, has an unknown outcome and is not run again', async () => {
+  const killed = intentOf('echo x >> effects; sleep 100');
+  const shim = startAsBefore(killed);
+  await until(() => effects() !== '');
+  process.kill(-(shim.pid as number), 'SIGKILL');
+  await once(shim, 'exit');
+  expect(shimState(killed.dir)).toEqual({ kind: 'lost' });
+  expect(await bench.commands.resume('session', killed)).toEqual({ kind: 'unknown' });
+  const earlier = intentOf('echo y >> effects', { boot: 'another boot' });
+  expect(await bench.commands.resume('session', earlier)).toEqual({ kind: 'unknown' });
+  expect(effects()).toBe('x\n');
+});
+
+test('DURABILITY 7: a reused pid is not taken for the shim', async () => {
+  const intent = intentOf('true');
+  mkdirSync(intent.dir, { recursive: true });
+  writeFileSync(join(intent.dir, 'started'), `${process.pid} 1@00000000\n`);
+  expect(await bench.commands.resume('session', intent)).toEqual({ kind: 'unknown' });
+});
+
+test('DURABILITY 7: the place of a shim is taken once', () => {
+  const { dir } = intentOf('true');
+  expect([claimNever(dir), claimNever(dir)]).toEqual([true, false]);
+  expect(shimState(dir)).toEqual({ kind: 'never' });
+});
+
+test('SAFETY 2.3: what was allowed for a sandbox never runs without one, and a background command is not started late', async () => {
+  const confined = { ...intentOf('echo x >> effects'), sandboxed: true };
+  expect(await bench.commands.resume('session', confined)).toEqual({ kind: 'never ran' });
+  const background = intentOf('echo x >> effects', { background: true });
+  expect(await bench.commands.resume('session', background)).toEqual({ kind: 'never ran' });
+  expect(effects()).toBe('');
+});
+
+test('DURABILITY 8: the model is told how it ended, that it did not run, or nothing when nobody knows', async () => {
+  const scrub = createScrub({ MY_TOKEN: 'not-to-be-seen-by-anybody' });
+  const finish = (intent: CommandIntent) => finishCommand(bench.commands, 'session', intent, scrub);
+  const ran = await finish(intentOf('echo not-to-be-seen-by-anybody; exit 2'));
+  expect(ran).toMatchObject({ ok: true, value: { data: { exitCode: 2 } } });
+  expect(messageOf(ran as never)).toBe('ok');
+  expect(ran?.ok && ran.value.text).toMatch(
+    /^Odin was interrupted before this began; it ran now, once\.\nExit code 2[\s\S]*\[redacted:env\]/,
+  );
+  const never = await finish(intentOf('true', { background: true }));
+  expect(never && messageOf(never)).toMatch(/before this command began; it did not run\. Run it again/);
+  expect(await finish(intentOf('true', { boot: 'another' }))).toBeNull();
+  expect(commandIntentOf({ kind: 'file', path: '/x' })).toBeNull();
+});
+
+test('DURABILITY 15.1: 40 kills of the owner between intent and result: each command ran once, none is unknown', async () => {
+  const random = randomFrom(printedSeed('commands and kills'));
+  const order: CommandCrashOrder = {
+    root: bench.root,
+    home: bench.home,
+    journal: join(bench.base, 'journal'),
+    commands: 400,
+  };
+  for (let kills = 0; kills < 40; kills++) {
+    const owner = spawn(process.execPath, ['test/support/exec-crash-child.ts', JSON.stringify(order)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(owner.stdout, 'data');
+    const delayMs = random(60);
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    expect(owner.exitCode).toBeNull();
+    owner.kill('SIGKILL');
+    await once(owner, 'exit');
+  }
+  const done = await finishJournal(order);
+  const ran = effects().trim().split('\n').map(Number);
+  expect(ran).toEqual(done.map((line) => line.n));
+  expect(done.filter((line) => line.done === 'unknown' || line.done === 'never ran')).toEqual([]);
+  for (const { n, exitCode, output } of done)
+    expect({ n, exitCode, output }).toEqual({ n, exitCode: n % 5, output: `out ${n}\n` });
+  const resumed = done.filter((line) => line.done !== 'ran').length;
+  process.stderr.write(`${done.length} commands, ${resumed} of them resumed\n`);
+  expect(resumed).toBeGreaterThan(5);
+}, 60_000);
+
+/** One last life that settles the open command and starts no new one. */
+async function finishJournal(order: CommandCrashOrder): Promise<readonly CommandLine[]> {
+  const owner = spawn(
+    process.execPath,
+    ['test/support/exec-crash-child.ts', JSON.stringify({ ...order, commands: 0 })],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
+  await once(owner, 'exit');
+  const lines = readFileSync(order.journal, 'utf8').trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as CommandLine).filter((line) => line.done);
+}
