@@ -1,7 +1,7 @@
 // What the command line, and later the dashboard, may ask of the orchestrator. odin.ts implements it.
 
 import type { ToolResponse } from '../shared/define-tool.ts';
-import type { FileCommand, Limits } from '../shared/events.ts';
+import type { FileCommand, Limits, PermissionDecision, Question } from '../shared/events.ts';
 import type { Json } from '../shared/json.ts';
 import type { Mode } from '../shared/modes.ts';
 import type { Outcome } from '../shared/outcome.ts';
@@ -28,10 +28,31 @@ export interface OpenOptions {
   readonly models?: ModelPair;
   /** Without models: run this process's own file commands (undo, redo) when nobody else runs the workspace. */
   readonly commandsOnly?: boolean;
+  /** Who answers questions of the turns that run here. Absent: nobody, so the answer is no. */
+  readonly permission?: PermissionPolicy;
   /** Lines for the user about what takes long or is degraded. */
   notice?(line: string): void;
   /** What happens inside, for a log file: no prompts, no secrets. */
   log?(message: string, detail: Readonly<Record<string, unknown>>): void;
+}
+
+export interface PermissionPolicy {
+  /**
+   * ask: whoever calls `answer`, in any process. deny: nobody. accept-edits: file writes inside the project pass, unless the file is
+   * protected; everything else is denied.
+   */
+  readonly mode: 'ask' | 'deny' | 'accept-edits';
+  /** After this a question counts as denied; null: it waits for as long as it takes. */
+  readonly timeoutMs: number | null;
+  /** More entries for AllowedCommands, for what runs in this process. */
+  readonly allow?: readonly string[];
+}
+
+/** A question that waits for its answer. */
+export interface OpenQuestion extends Question {
+  readonly sid: string;
+  readonly op: string;
+  readonly askedAt: number;
 }
 
 export interface SubmitOptions {
@@ -89,6 +110,17 @@ export interface Odin {
   follow(sid: string, options: { readonly from?: string; readonly signal: AbortSignal }): AsyncIterable<StreamEvent>;
   /** Asks for the running message's cancellation, durably. False when nothing runs. */
   cancel(sid: string, by: string): Promise<boolean>;
+  /** What waits for an answer in all sessions of the workspace, oldest first. */
+  questions(): Promise<readonly OpenQuestion[]>;
+  /**
+   * Answers a question, by its id or the beginning of it; durable when it resolves. Throws UserError when no such question is open, or
+   * when "always" has no rule to store.
+   */
+  answer(
+    questionId: string,
+    decision: PermissionDecision,
+    options: { readonly by: string; readonly word?: string },
+  ): Promise<OpenQuestion>;
   sessions(): Promise<readonly SessionSummary[]>;
   /** The newest session of this workspace, or null. */
   lastSession(): Promise<string | null>;

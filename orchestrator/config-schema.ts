@@ -32,6 +32,26 @@ const edit = z
   })
   .describe('How edits are checked.');
 
+export const TOOL_RULES = ['allow', 'ask', 'deny'] as const;
+export type ToolRule = (typeof TOOL_RULES)[number];
+
+/** Tools that a setting may name. A test holds them against the registry. */
+export const RULED_TOOLS = [
+  ...['ReadFile', 'LS', 'Glob', 'Grep', 'WriteFile', 'EditTool', 'MultiEditTool'],
+  ...['CommandOutput', 'TodoWrite'],
+] as const;
+
+const permissions = z
+  .strictObject({
+    ...Object.fromEntries(RULED_TOOLS.map((name) => [name, z.enum(TOOL_RULES).optional()])),
+    // What a command may do is said by AllowedCommands, not by one word for all of them.
+    ExecuteCommand: z.enum(['ask', 'deny']).optional(),
+  })
+  .describe(
+    'What holds for a tool: deny it, ask before each call, or allow what it would ask about the inside of the project. ' +
+      "A project's may only make it stricter until the file is trusted.",
+  );
+
 const shared = {
   model: modelName.optional().describe('The model that plans and answers, as provider/name.'),
   smallModel: modelName.optional().describe('The lesser model for summaries, titles and checks, as provider/name.'),
@@ -39,6 +59,7 @@ const shared = {
   maxSteps: count('Steps of one message before it is stopped. Default 25.').max(1000).optional(),
   AllowedCommands: commands('Commands that run without a question, as beginnings of command lines.').optional(),
   ForbiddenCommands: commands('Commands that never run, as beginnings of command lines.').optional(),
+  permissions: permissions.optional(),
   fileCache: fileCache.optional(),
   edit: edit.optional(),
   $schema: z.string().describe('Where an editor finds the schema of this file.').optional(),

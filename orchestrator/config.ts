@@ -1,32 +1,43 @@
 // Reads odinconfig.json of the project and $ODIN_HOME/config.json of the user (JSON with comments). A file that is absent is empty; a file
 // with a mistake is refused with file:line:column and what to do. What the settings mean is left to those who use them.
 
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Node, ParseErrorCode } from 'jsonc-parser';
 import type * as z from 'zod';
 import type { ProviderConfig } from '../llm/known-providers.ts';
 import type { Mode } from '../shared/modes.ts';
-import { fail, type Outcome, ok } from '../shared/outcome.ts';
-import type { ProjectConfig, UserConfig } from './config-schema.ts';
+import { fail, type Outcome, ok, UserError } from '../shared/outcome.ts';
+import type { ProjectConfig, ToolRule, UserConfig } from './config-schema.ts';
 import { nearestName } from './nearest-name.ts';
+import { readConfigText, type TrustStatus, trustOf } from './trust.ts';
 
 export const PROJECT_CONFIG_FILE = 'odinconfig.json';
 export const USER_CONFIG_FILE = 'config.json';
 const MAX_CONFIG_BYTES = 1_000_000;
 
-/** Both files, and what holds when both speak: the project over the user, except that what either forbids is forbidden. */
+/**
+ * Both files, and what holds when both speak: the project over the user, except that what either forbids is forbidden. What of the
+ * project's file waits until the user has accepted it is decided in `settle` and nowhere else.
+ */
 export interface Config {
   readonly project: ProjectConfig;
   readonly user: UserConfig;
   readonly defaultMode: Mode;
   readonly maxSteps: number;
-  /** The user's alone. The project's come from the repository and hold only once the user accepted them (SAFETY 2.3). */
+  /** The project's come from the repository and hold only once the user accepted them (SAFETY 2.3). */
   readonly allowedCommands: readonly string[];
   readonly forbiddenCommands: readonly string[];
+  readonly toolRules: Readonly<Partial<Record<string, ToolRule>>>;
+  readonly trust: Trust;
   readonly fileCache: NonNullable<ProjectConfig['fileCache']>;
   readonly edit: NonNullable<ProjectConfig['edit']>;
   readonly providers: Readonly<Record<string, ProviderConfig>>;
+}
+
+export interface Trust {
+  readonly status: TrustStatus;
+  /** Names of the settings that do not hold because the file is not trusted. */
+  readonly waiting: readonly string[];
 }
 
 /** Reads and settles both files. `projectRoot` and `home` are folders. */
@@ -34,39 +45,62 @@ export async function loadConfig(where: {
   readonly projectRoot: string;
   readonly home: string;
 }): Promise<Outcome<Config>> {
-  const [project, user] = await Promise.all([
-    readConfigFile(join(where.projectRoot, PROJECT_CONFIG_FILE), 'project'),
-    readConfigFile(join(where.home, USER_CONFIG_FILE), 'user'),
-  ]);
-  if (!project.ok) return project;
-  if (!user.ok) return user;
-  return ok(settle(project.value, user.value));
+  const { projectRoot, home } = where;
+  const projectFile = join(projectRoot, PROJECT_CONFIG_FILE);
+  const userFile = join(home, USER_CONFIG_FILE);
+  try {
+    const text = readConfigText(projectFile);
+    const [project, user] = await Promise.all([
+      readConfig(text, projectFile, 'project'),
+      readConfig(readConfigText(userFile), userFile, 'user'),
+    ]);
+    if (!project.ok) return project;
+    if (!user.ok) return user;
+    return ok(settle(project.value, user.value, trustOf(home, projectRoot, text)));
+  } catch (error) {
+    if (error instanceof UserError) return invalid(error.message);
+    throw error;
+  }
 }
 
-function settle(project: ProjectConfig, user: UserConfig): Config {
+function settle(project: ProjectConfig, user: UserConfig, status: TrustStatus): Config {
+  const isTrusted = status === 'trusted';
+  const loosened = isTrusted ? [] : looserRules(project, user);
+  const waiting = [
+    ...(isTrusted || (project.AllowedCommands ?? []).length === 0 ? [] : ['AllowedCommands']),
+    ...loosened.map((tool) => `permissions.${tool}`),
+  ];
   return {
     project,
     user,
     defaultMode: project.defaultMode ?? user.defaultMode ?? 'ask',
     maxSteps: project.maxSteps ?? user.maxSteps ?? 25,
-    allowedCommands: user.AllowedCommands ?? [],
+    allowedCommands: [...(user.AllowedCommands ?? []), ...(isTrusted ? (project.AllowedCommands ?? []) : [])],
     forbiddenCommands: [...(user.ForbiddenCommands ?? []), ...(project.ForbiddenCommands ?? [])],
+    toolRules: {
+      ...user.permissions,
+      ...Object.fromEntries(Object.entries(project.permissions ?? {}).filter(([tool]) => !loosened.includes(tool))),
+    },
+    trust: { status, waiting },
     fileCache: { ...user.fileCache, ...project.fileCache },
     edit: { ...user.edit, ...project.edit },
     providers: user.providers ?? {},
   };
 }
 
-/** One file. The schema and the parser load only when there is a file to read: start-up is a feature. */
-async function readConfigFile(path: string, kind: 'project' | 'user'): Promise<Outcome<UserConfig>> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return ok({});
-    return invalid(`${path} cannot be read (${code}). Make it readable, or remove it.`);
-  }
+/** Tools for which the project's rule is less strict than what holds without it. */
+function looserRules(project: ProjectConfig, user: UserConfig): readonly string[] {
+  const strictness = (rule: ToolRule | undefined): number =>
+    rule === undefined ? 1 : { allow: 0, ask: 2, deny: 3 }[rule];
+  const own: Partial<Record<string, ToolRule>> = user.permissions ?? {};
+  return Object.entries(project.permissions ?? {})
+    .filter(([tool, rule]) => strictness(rule) < strictness(own[tool]))
+    .map(([tool]) => tool);
+}
+
+/** One file's text. The schema and the parser load only when there is one: start-up is a feature. */
+async function readConfig(text: string | null, path: string, kind: 'project' | 'user'): Promise<Outcome<UserConfig>> {
+  if (text === null) return ok({});
   if (text.length > MAX_CONFIG_BYTES)
     return invalid(`${path} is over 1 MB: that is no settings file. Remove or shorten it.`);
   return parseConfig(text.replace(/^\ufeff/, ''), path, kind);

@@ -4,7 +4,7 @@
 import { homedir } from 'node:os';
 import { modelInfo } from '../llm/model-info.ts';
 import { cleanText } from '../shared/clean-text.ts';
-import type { ToolContext, ToolResponse } from '../shared/define-tool.ts';
+import type { CommandRules, ToolContext, ToolResponse } from '../shared/define-tool.ts';
 import type { FileIntent, FilesPort } from '../shared/files-port.ts';
 import { opId, ulid } from '../shared/ids.ts';
 import type { Json } from '../shared/json.ts';
@@ -35,7 +35,7 @@ import { readLog } from './journal-read.ts';
 import { workspaceId } from './keys.ts';
 import { withInlinePayload } from './payloads.ts';
 import { askNobody, createPermissions, type Permissions } from './permissions.ts';
-import { grantedRules, type PermissionMemory, readOpenQuestions } from './permissions-memory.ts';
+import { grantedRules, NO_PERMISSIONS, type PermissionMemory, readOpenQuestions } from './permissions-memory.ts';
 import { openRuleStore } from './permissions-rules.ts';
 import { openHeavyPool } from './pool.ts';
 import { lock, tryLock } from './process-lock.ts';
@@ -106,7 +106,6 @@ function openWorld(
     early: (sid, questionId) => earlyAnswer(sid, questionId),
     storeRule: (rule) => ruleStore.add(rule, Date.now()),
   });
-  const permissionsOf = new Map<string, () => PermissionMemory>();
   const ports = new Map<string, FilesPort>();
   const born = new Set<string>();
   const closing = new AbortController();
@@ -152,7 +151,7 @@ function openWorld(
       },
       now: Date.now,
       turnDeps: (sid, mode, todos, memory) => ({
-        permissions: sessionPort(sid, memory),
+        permissions: permissions.forSession(sid),
         toolRule: (tool) => config.toolRules[tool],
         scrub,
         clean: cleanText,
@@ -169,7 +168,7 @@ function openWorld(
           search,
           model: smallModel,
           exec: commands.portFor(sid),
-          commandRules: () => ({ allowed: allowedRules(sid), forbidden: config.forbiddenCommands }),
+          commandRules: commandRules(memory()),
           todos,
           ...more,
         }),
@@ -223,47 +222,38 @@ function openWorld(
   const listen = async (runner: SessionRunner): Promise<void> => {
     control = await openControl(handle, ws, (entry) => {
       const { id, sid, message } = entry;
-      if (message.type === 'answer') void takeAnswer(entry, message);
-      else if (runner.cancel(sid, message.seq, message.by)) void control?.acknowledge(id);
+      if (message.type === 'answer') {
+        takeAnswer(entry, message).catch((error: unknown) => log('an answer stays', { error: String(error) }));
+      } else if (runner.cancel(sid, message.seq, message.by)) void control?.acknowledge(id);
     });
     if (closing.signal.aborted) control.close();
   };
 
-  const sessionPort = (sid: string, memory: () => PermissionMemory) => {
-    permissionsOf.set(sid, memory);
-    return permissions.forSession(sid);
-  };
-
-  type AnswerMessage = Extract<ControlEntry['message'], { readonly type: 'answer' }>;
-
   /** An answer from another process. One that comes before its question is asked again stays until then. */
   const takeAnswer = async (entry: ControlEntry, message: AnswerMessage): Promise<void> => {
-    const journaled = answeredInJournal(entry.sid, message.questionId);
-    if (permissions.answer(entry.sid, message.questionId, answerOf(message))) await journaled();
-    else if ((await readOpenQuestions(redis, entry.sid)).some(({ question }) => question.id === message.questionId)) return;
-    await control?.acknowledge(entry.id);
+    const { sid } = entry;
+    if (permissions.answer(sid, message.questionId, answerOf(message))) return acknowledgeAnswer(entry, message);
+    const open = await readOpenQuestions(redis, sid);
+    if (!open.some(({ question }) => question.id === message.questionId)) await control?.acknowledge(entry.id);
   };
 
-  const earlyAnswer = (sid: string, questionId: string) => {
+  const earlyAnswer = (sid: string, questionId: string): PermissionAnswer | null => {
     for (const entry of control?.pending(sid) ?? []) {
-      if (entry.message.type !== 'answer' || entry.message.questionId !== questionId) continue;
-      answeredInJournal(sid, questionId)()
-        .then(() => control?.acknowledge(entry.id))
-        .catch((error: unknown) => log('an answer was not acknowledged', { error: String(error) }));
-      return answerOf(entry.message);
+      const { message } = entry;
+      if (message.type !== 'answer' || message.questionId !== questionId) continue;
+      acknowledgeAnswer(entry, message).catch((error: unknown) => log('an answer stays', { error: String(error) }));
+      return answerOf(message);
     }
     return null;
   };
 
-  /** Listens from now on; the result waits until the answer is durable. */
-  const answeredInJournal = (sid: string, questionId: string) => {
-    const stop = new AbortController();
-    const events = bus.subscribe(sid, AbortSignal.any([stop.signal, closing.signal]));
-    return async (): Promise<void> => {
-      for await (const event of events) {
-        if (event.type === 'PermissionAnswered' && event.questionId === questionId) stop.abort();
-      }
-    };
+  /** Once it is in the journal. */
+  const acknowledgeAnswer = async (entry: ControlEntry, { questionId }: AnswerMessage): Promise<void> => {
+    for await (const event of bus.subscribe(entry.sid, closing.signal)) {
+      if (event.type !== 'PermissionAnswered' || event.questionId !== questionId) continue;
+      await control?.acknowledge(entry.id);
+      return;
+    }
   };
 
   const readQuestions = async (): Promise<readonly OpenQuestion[]> => {
@@ -278,15 +268,21 @@ function openWorld(
 
   let ruleLists: readonly (readonly string[])[] = [];
   let allRules: readonly string[] = [];
-  /** The same array while nothing changes: decisions are compiled once for each. */
-  const allowedRules = (sid: string): readonly string[] => {
-    const memory = permissionsOf.get(sid)?.();
-    const granted = memory ? grantedRules(memory) : [];
-    const lists = [config.allowedCommands, ruleStore.rules(), options.permission?.allow ?? [], granted];
-    const same = lists.every((list, at) => list.length === ruleLists[at]?.length && list.every((rule, n) => rule === ruleLists[at]?.[n]));
+  /** Entries of AllowedCommands that hold now. The same array while nothing changes: decisions are compiled once for each. */
+  const allowedRules = (memory: PermissionMemory): readonly string[] => {
+    const lists = [config.allowedCommands, ruleStore.rules(), options.permission?.allow ?? [], grantedRules(memory)];
+    const same = lists.every(
+      (list, at) => list.length === ruleLists[at]?.length && list.every((rule, n) => rule === ruleLists[at]?.[n]),
+    );
     if (!same) allRules = lists.flat();
     ruleLists = lists;
     return allRules;
+  };
+
+  /** The rules of this moment: a call keeps those it began with, also when its own answer makes a new one. */
+  const commandRules = (memory: PermissionMemory): (() => CommandRules) => {
+    const rules = { allowed: allowedRules(memory), forbidden: config.forbiddenCommands };
+    return () => rules;
   };
 
   const readState = async (sid: string): Promise<State> => {
@@ -356,7 +352,8 @@ function openWorld(
       const found = (await readQuestions()).filter(({ id }) => questionId !== '' && id.startsWith(questionId));
       const question = found[0];
       if (!question) throw noQuestion(questionId);
-      if (found.length > 1) throw new UserError(`"${questionId}" is the beginning of ${found.length} questions. Give more of it.`);
+      if (found.length > 1)
+        throw new UserError(`"${questionId}" is the beginning of ${found.length} questions. Give more of it.`);
       if (decision === 'allow_always' && question.rule === undefined) throw NO_RULE;
       const answer = { decision, by, ...(word === undefined ? {} : { word: scrub(word) }) };
       if (!permissions.answer(question.sid, question.id, answer)) {
@@ -364,7 +361,6 @@ function openWorld(
       }
       return question;
     },
-    allowedRules,
     sessions: () => inbox.sessions(),
     lastSession: () => inbox.last(),
     state: readState,
@@ -398,7 +394,7 @@ function openWorld(
           search,
           model: smallModel,
           exec: commands.portFor(`alone-${ulid()}`),
-          commandRules: () => ({ allowed: allowedRules(''), forbidden: config.forbiddenCommands }),
+          commandRules: commandRules(NO_PERMISSIONS),
           todos: () => [],
         },
       }),
@@ -417,14 +413,18 @@ function openWorld(
   return { odin, seekOwnership, ownForCommands };
 }
 
-const answerOf = ({ decision, by, word }: PermissionAnswer): PermissionAnswer => ({
+type AnswerMessage = Extract<ControlEntry['message'], { readonly type: 'answer' }>;
+
+const answerOf = ({ decision, by, word }: AnswerMessage): PermissionAnswer => ({
   decision,
   by,
   ...(word === undefined ? {} : { word }),
 });
 
 const noQuestion = (id: string): UserError =>
-  new UserError(`There is no open question ${id}: it was answered, or its time is over. \`odin questions\` lists what is open.`);
+  new UserError(
+    `There is no open question ${id}: it was answered, or its time is over. \`odin questions\` lists what is open.`,
+  );
 
 const NO_RULE = new UserError(
   'No rule is narrow enough to be kept for always. Answer `allow` for this time, or `session` for this session.',

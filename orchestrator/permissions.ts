@@ -1,22 +1,96 @@
-// Puts questions to the user, one at a time (SPEC O23, O24). Without somebody to ask, the answer is no.
+// The questions that wait in this process (SPEC O23, O24): each has one answer, whoever gives it first, in time or not at all. What is
+// asked and answered is in the journal (permissions-memory.ts); showing questions, one at a time, is the clients'.
 
-import type { Question } from '../shared/events.ts';
+import type { PermissionDecision, Question } from '../shared/events.ts';
 import type { PermissionAnswer, PermissionPort } from '../shared/ports.ts';
+import type { PermissionPolicy } from './api.ts';
+import { isProtected } from './permissions-memory.ts';
 
-/** Asks a person. Resolves with their answer; must resolve with deny when the signal aborts. */
-export type AskUser = (question: Question, signal: AbortSignal) => Promise<PermissionAnswer>;
+export interface Permissions {
+  forSession(sid: string): PermissionPort;
+  /** Gives the answer to a question that waits here; false when none does. */
+  answer(sid: string, questionId: string, answer: PermissionAnswer): boolean;
+}
 
-const NOBODY: PermissionAnswer = { decision: 'deny', by: 'nobody' };
+export interface PermissionsDeps {
+  readonly policy: PermissionPolicy;
+  /** An answer that came before the question was asked again. */
+  early(sid: string, questionId: string): PermissionAnswer | null;
+  /** Keeps a rule for later sessions. */
+  storeRule(rule: string): Promise<void>;
+}
 
-/** The permission port over one way of asking. Questions wait for each other, in the order asked. */
-export function createPermissions(askUser: AskUser | null): PermissionPort {
-  let turn: Promise<unknown> = Promise.resolve();
+const denied = (by: 'nobody' | 'timeout' | 'cancelled'): PermissionAnswer => ({ decision: 'deny', by });
+const NEVER_WAITS: PermissionPort = {
+  timeoutMs: null,
+  isOpen: () => false,
+  ask: () => Promise.resolve(denied('nobody')),
+};
+
+/** For what runs without a session, where nobody can be asked. */
+export const askNobody = (): PermissionPort => NEVER_WAITS;
+
+export function createPermissions({ policy, early, storeRule }: PermissionsDeps): Permissions {
+  const waiting = new Map<
+    string,
+    { readonly answered: Promise<PermissionAnswer>; settle(answer: PermissionAnswer): void }
+  >();
+  const keyOf = (sid: string, id: string): string => `${sid}|${id}`;
+
+  const open = (key: string, timeoutMs: number | null): Promise<PermissionAnswer> => {
+    const { promise, resolve } = Promise.withResolvers<PermissionAnswer>();
+    const timer = timeoutMs === null ? undefined : setTimeout(() => resolve(denied('timeout')), timeoutMs);
+    const answered = promise.finally(() => {
+      clearTimeout(timer);
+      waiting.delete(key);
+    });
+    waiting.set(key, { answered, settle: resolve });
+    return answered;
+  };
+
+  /** "Always" is kept before it is acted on; without a rule to keep, it is this once. */
+  const kept = async (question: Question, answer: PermissionAnswer): Promise<PermissionAnswer> => {
+    if (answer.decision !== 'allow_always') return answer;
+    const once: PermissionDecision = 'allow';
+    if (question.rule === undefined) return { ...answer, decision: once };
+    return storeRule(question.rule).then(
+      () => answer,
+      () => ({ ...answer, decision: once }),
+    );
+  };
+
   return {
-    ask(question, signal) {
-      if (!askUser) return Promise.resolve(NOBODY);
-      const answer = turn.then(() => (signal.aborted ? NOBODY : askUser(question, signal)));
-      turn = answer.catch(() => {});
-      return answer.catch(() => NOBODY);
+    forSession: (sid) => ({
+      timeoutMs: policy.timeoutMs,
+      isOpen: (id) => waiting.has(keyOf(sid, id)),
+      async ask(question, signal) {
+        if (policy.mode === 'accept-edits' && isEditInside(question)) return { decision: 'allow', by: 'accept-edits' };
+        if (policy.mode !== 'ask') return denied('nobody');
+        if (signal.aborted) return denied('cancelled');
+        const key = keyOf(sid, question.id);
+        const answered = waiting.get(key)?.answered ?? open(key, policy.timeoutMs);
+        const before = early(sid, question.id);
+        if (before) waiting.get(key)?.settle(before);
+        const gone = Promise.withResolvers<PermissionAnswer>();
+        const leave = () => {
+          gone.resolve(denied('cancelled'));
+          waiting.get(key)?.settle(denied('cancelled'));
+        };
+        signal.addEventListener('abort', leave, { once: true });
+        const answer = await Promise.race([answered, gone.promise]);
+        signal.removeEventListener('abort', leave);
+        return kept(question, answer);
+      },
+    }),
+    answer(sid, questionId, answer) {
+      const open = waiting.get(keyOf(sid, questionId));
+      open?.settle(answer);
+      return open !== undefined;
     },
   };
 }
+
+/** A file tool's write inside the project that neither steers a program nor touches a secret. */
+const isEditInside = ({ paths = [] }: Question): boolean =>
+  paths.length > 0 &&
+  paths.every(({ path, outside, access }) => access === 'write' && !outside && !isProtected(path, access));

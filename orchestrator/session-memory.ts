@@ -6,12 +6,14 @@ import type { JournalEvent } from '../shared/events.ts';
 import { sha256 } from '../shared/ids.ts';
 import type { State } from '../shared/state.ts';
 import { EMPTY_FILE_HISTORY, type FileHistory, foldFileHistory } from './files/file-history.ts';
+import { foldPermissions, NO_PERMISSIONS, type PermissionMemory } from './permissions-memory.ts';
 import { emptyState, foldState } from './state.ts';
 
 export interface SessionMemory {
   state: State;
   history: History;
   files: FileHistory;
+  permissions: PermissionMemory;
   told: ToldFacts;
   /** Id of the last event that is in the folds; where the next read of the log goes on. */
   upTo: string;
@@ -23,6 +25,7 @@ export const emptyMemory = (sid: string): SessionMemory => ({
   state: emptyState(sid),
   history: EMPTY_HISTORY,
   files: EMPTY_FILE_HISTORY,
+  permissions: NO_PERMISSIONS,
   told: new Map(),
   upTo: '0-0',
   prompt: { hash: '', count: 0 },
@@ -33,6 +36,7 @@ export function remember(memory: SessionMemory, event: JournalEvent, id: string 
   memory.state = foldState(memory.state, { id: id ?? memory.state.upTo, event });
   memory.history = foldHistory(memory.history, event);
   memory.files = foldFileHistory(memory.files, event);
+  memory.permissions = foldPermissions(memory.permissions, event);
   if (id !== null) memory.upTo = id;
 }
 

@@ -20,6 +20,7 @@ import type { InboxMessage } from './inbox-message.ts';
 import { type ClaimResult, claimSession } from './journal.ts';
 import { type LiveStream, openLiveStream } from './live-stream.ts';
 import { withInlinePayload } from './payloads.ts';
+import type { PermissionMemory } from './permissions-memory.ts';
 import { selfIdentity } from './process-identity.ts';
 import { createRecorder } from './recorder.ts';
 import type { OdinRedis } from './redis.ts';
@@ -44,6 +45,7 @@ export interface RunnerDeps {
     sid: string,
     mode: Mode,
     todos: () => readonly Todo[],
+    permissions: () => PermissionMemory,
   ): Omit<TurnDeps, 'sid' | 'root' | 'memory' | 'recorder' | 'live' | 'record' | 'flushed'>;
   /** A cancel request that came before the message was claimed; null when there is none. */
   cancelledBy(sid: string, seq: number): string | null;
@@ -146,7 +148,12 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       }
       turn = startTurn(
         {
-          ...deps.turnDeps(sid, start.mode, () => memory.state.todos),
+          ...deps.turnDeps(
+            sid,
+            start.mode,
+            () => memory.state.todos,
+            () => memory.permissions,
+          ),
           sid,
           root: deps.root,
           memory,

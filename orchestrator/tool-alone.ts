@@ -5,12 +5,15 @@ import { sha256 } from '../shared/ids.ts';
 import type { Json } from '../shared/json.ts';
 import { fail, type Outcome } from '../shared/outcome.ts';
 import type { PermissionPort } from '../shared/ports.ts';
+import type { ToolRule } from './config-schema.ts';
+import { ruledGate } from './permissions-gate.ts';
 
 export interface ToolAlone {
   readonly name: string;
   readonly args: Json;
   readonly tools: readonly Tool[];
   readonly permissions: PermissionPort;
+  readonly rule: ToolRule | undefined;
   readonly signal: AbortSignal;
   readonly context: Omit<ToolContext, 'signal' | 'report' | 'intend'>;
 }
@@ -30,7 +33,8 @@ export async function runToolAlone(run: ToolAlone): Promise<Outcome<ToolResponse
   const signal = AbortSignal.any([run.signal, AbortSignal.timeout(tool.timeoutMs)]);
   // No journal, so nothing can be resumed: an intent has nowhere to go.
   const context: ToolContext = { ...run.context, signal, report: () => {}, intend: () => Promise.resolve() };
-  const gate = await parsed.value.gate(context);
+  const { root } = run.context;
+  const gate = await ruledGate({ tool, parsed: parsed.value, root, rule: run.rule }, context);
   if (gate.verdict === 'deny') return fail('refused', gate.code, gate.message);
   if (gate.verdict === 'ask') {
     const { title, reasons, detail } = gate;

@@ -12,11 +12,19 @@ import type { Json } from '../shared/json.ts';
 import { Bug, type Failure, type Outcome } from '../shared/outcome.ts';
 import type { LivePort, PermissionAnswer, PermissionPort } from '../shared/ports.ts';
 import { type Scrub, scrubJson } from '../shared/scrub.ts';
+import type { ToolRule } from './config-schema.ts';
+import { questionOf, ruledGate } from './permissions-gate.ts';
+import { denialOf, isGranted } from './permissions-memory.ts';
+import type { SessionMemory } from './session-memory.ts';
 
 export interface ToolCallDeps {
   readonly sid: string;
   readonly root: string;
   readonly permissions: PermissionPort;
+  /** What the journal knows of questions and their answers. */
+  readonly memory: Pick<SessionMemory, 'permissions'>;
+  /** What the settings say of a tool. */
+  toolRule(tool: string): ToolRule | undefined;
   readonly live: LivePort;
   readonly scrub: Scrub;
   /** Control characters out, capped: what the model and the journal may hold. */
@@ -114,25 +122,36 @@ export function startToolCall(
   const gate = async (): Promise<ToolEvent> => {
     try {
       await ready(touches);
-      return gateEvent(await known(parsed).gate(context), call);
+      if ('missing' in tool) throw new Bug('A tool that is missing was gated.');
+      const rule = deps.toolRule(call.name);
+      return gateEvent(await ruledGate({ tool, parsed: known(parsed), root: deps.root, rule }, context));
     } catch (error) {
       return { type: 'gate.denied', failure: thrown(deps, call, error) };
     }
   };
 
+  const gateEvent = (gate: Gate<Json>): ToolEvent => {
+    if (gate.verdict === 'allow') return { type: 'gate.allowed' };
+    if (gate.verdict === 'deny') {
+      return { type: 'gate.denied', failure: { kind: 'refused', code: gate.code, message: gate.message } };
+    }
+    const { timeoutMs } = deps.permissions;
+    const question = scrubJson(questionOf(gate, call, { sid: deps.sid, timeoutMs, now: deps.now() }), deps.scrub);
+    const before = denialOf(deps.memory.permissions, question);
+    if (before) return { type: 'gate.denied', failure: denied(question, before) };
+    return isGranted(deps.memory.permissions, question) ? { type: 'gate.allowed' } : { type: 'gate.asked', question };
+  };
+
+  /** An answer in the journal holds: a crash does not ask for it twice, nor do calls of a step that are exactly the same. */
   const ask = async (question: Question): Promise<ToolEvent> => {
-    deps.record({ type: 'perm.ask', op: call.op, question, at: deps.now() });
-    const answer = await deps.permissions.ask(question, abort.signal);
-    const { word } = answer;
-    deps.record({
-      type: 'perm.answer',
-      op: call.op,
-      questionId: question.id,
-      decision: answer.decision,
-      by: answer.by,
-      ...(word === undefined ? {} : { word }),
-      at: deps.now(),
-    });
+    const { id } = question;
+    const answered = () => deps.memory.permissions.answers.get(id);
+    let answer = answered();
+    if (!answer) {
+      if (!deps.permissions.isOpen(id)) deps.record({ type: 'perm.ask', op: call.op, question, at: deps.now() });
+      answer = await deps.permissions.ask(question, abort.signal);
+      if (!answered()) deps.record({ type: 'perm.answer', op: call.op, questionId: id, ...answer, at: deps.now() });
+    }
     if (answer.decision !== 'deny') return { type: 'question.allowed' };
     return { type: 'question.denied', failure: denied(question, answer) };
   };
@@ -184,30 +203,21 @@ export function startToolCall(
   return { call, touches: () => touches, cancel: () => actor.send({ type: 'tool.cancel' }), settled: settled.promise };
 }
 
-function gateEvent(gate: Gate<Json>, call: ToolCallSummary): ToolEvent {
-  switch (gate.verdict) {
-    case 'allow':
-      return { type: 'gate.allowed' };
-    case 'deny':
-      return { type: 'gate.denied', failure: { kind: 'refused', code: gate.code, message: gate.message } };
-    case 'ask': {
-      const { title, reasons, detail } = gate;
-      const id = sha256(`${call.op}|${call.argsHash}|${detail}`).slice(0, 16);
-      return { type: 'gate.asked', question: { id, title, reasons, detail, argsHash: call.argsHash } };
-    }
-  }
-}
-
 function denied(question: Question, answer: PermissionAnswer): Failure {
   const word = answer.word ? ` The user says: ${answer.word}` : '';
-  const who = answer.by === 'nobody' ? 'Nobody is here to allow it' : 'The user did not allow it';
-  const reasons = question.reasons.join(' ');
+  const who = WHO_DENIED[answer.by] ?? 'The user did not allow it';
+  const reasons = question.reasons.length === 0 ? '' : ` (${question.reasons.join('; ')})`;
   return {
     kind: 'refused',
     code: 'not_allowed',
-    message: `${who}: ${question.title}. ${reasons}${word} Do not look for another way round; go on without it.`,
+    message: `${who}: ${question.title}${reasons}${word} Do not look for another way round; go on without it.`,
   };
 }
+
+const WHO_DENIED: Readonly<Record<string, string>> = {
+  nobody: 'Nobody is here to allow it',
+  timeout: 'Nobody answered in time',
+};
 
 function thrown(deps: ToolCallDeps, call: ToolCallSummary, error: unknown): Failure {
   if (error instanceof Error && error.name === 'AbortError') {

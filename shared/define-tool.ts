@@ -2,6 +2,7 @@
 // one test file. It reaches the world only through its context; validation, time limit and capping are done around it, once.
 
 import * as z from 'zod';
+import type { QuestionPath } from './events.ts';
 import type { ExecPort } from './exec-port.ts';
 import type { FilesPort } from './files-port.ts';
 import type { OpId } from './ids.ts';
@@ -44,6 +45,9 @@ export type Gate<Args> =
       readonly reasons: readonly string[];
       readonly detail: string;
       readonly args?: Args;
+      readonly paths?: readonly QuestionPath[];
+      /** The AllowedCommands entry that would cover this call, when there is a narrow one (SAFETY 2.3). */
+      readonly rule?: string;
     }
   | { readonly verdict: 'deny'; readonly code: string; readonly message: string };
 

@@ -192,6 +192,9 @@ export interface Journaled {
   readonly event: JournalEvent;
 }
 
+/** The agent of a session itself, as questions name it. */
+export const MAIN_AGENT = 'main';
+
 export type PermissionDecision = 'allow' | 'allow_session' | 'allow_always' | 'deny';
 
 /** A question to the user. It is durable, and its answer binds to exactly this (`argsHash`). */
@@ -203,6 +206,24 @@ export interface Question {
   /** The command or the diff, as text. */
   readonly detail: string;
   readonly argsHash: string;
+  /** Which agent asks, and for which tool. */
+  readonly agent?: string;
+  readonly tool?: string;
+  readonly paths?: readonly QuestionPath[];
+  /** The AllowedCommands entry that "always" would store; absent: none that is narrow enough. */
+  readonly rule?: string;
+  /** When it counts as denied. Absent: it waits for as long as it takes. */
+  readonly expiresAt?: number;
+}
+
+/** A path that a question is about. */
+export interface QuestionPath {
+  readonly path: string;
+  readonly outside: boolean;
+  readonly why: string;
+  /** Set by file tools: what is done there, and what an answer for the session covers: this folder, or this path alone. */
+  readonly access?: 'read' | 'write';
+  readonly under?: string;
 }
 
 /** Ephemeral events of the live stream: for eyes only, never read on resume, lost without harm. */

@@ -2,7 +2,7 @@
 // clients follow. Names and fields are stable; docs/events.md is their reference. New fields and new types may be added,
 // so readers ignore what they do not know. stream-view.ts makes these from the journal and the live stream.
 
-import type { EndReason, SettledKind } from './events.ts';
+import type { EndReason, QuestionPath, SettledKind } from './events.ts';
 import type { Json } from './json.ts';
 import type { Usage } from './messages.ts';
 import type { Mode } from './modes.ts';
@@ -68,6 +68,10 @@ export type StreamEvent =
       readonly title: string;
       readonly reasons: readonly string[];
       readonly detail: string;
+      readonly agent: string;
+      readonly paths: readonly QuestionPath[];
+      readonly rule: string | null;
+      readonly expiresAt: number | null;
     })
   | (Base & {
       readonly type: 'PermissionAnswered';

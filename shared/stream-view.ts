@@ -1,7 +1,7 @@
 // Turns the journal and the live stream of one session into the public stream (stream-events.ts). Stateful only in what a
 // reader must know to name things: the running message and the arguments of its calls. Payloads come inline.
 
-import { type EventOf, inlineOf, type JournalEvent, type LiveEvent } from './events.ts';
+import { type EventOf, inlineOf, type JournalEvent, type LiveEvent, MAIN_AGENT, type Question } from './events.ts';
 import type { Json } from './json.ts';
 import { type ToolCallPart, textOf, toolCallsOf } from './messages.ts';
 import type { Mode } from './modes.ts';
@@ -39,9 +39,9 @@ export function createStreamView(session: string): StreamView {
     journaled(id, event) {
       steer(event);
       const at = 'at' in event ? event.at : 0;
-      return view(event, { mode, calls, failure }).map((bare) => ({ ...bare, session, id, at, seq }) as StreamEvent);
+      return view(event, { mode, calls, failure }).map((bare) => ({ ...bare, session, id, at, seq }));
     },
-    live: (event, at) => liveView(event).map((bare) => ({ ...bare, session, id: null, at, seq }) as StreamEvent),
+    live: (event, at) => liveView(event).map((bare) => ({ ...bare, session, id: null, at, seq })),
   };
 }
 
@@ -76,7 +76,7 @@ function view(event: JournalEvent, { mode, calls, failure }: Seen): Bare<StreamE
     case 'tool.done':
       return toolView(event);
     case 'perm.ask':
-      return [{ type: 'PermissionAsked', questionId: event.question.id, ...pick(event.question) }];
+      return [{ type: 'PermissionAsked', questionId: event.question.id, ...asked(event.question) }];
     case 'perm.answer':
       return [{ type: 'PermissionAnswered', questionId: event.questionId, decision: event.decision, by: event.by }];
     case 'cancel':
@@ -144,10 +144,14 @@ function liveView(event: LiveEvent): Bare<StreamEvent>[] {
 
 const stepOf = (op: string): number => Number(op.split('.')[1]);
 
-const pick = ({ title, reasons, detail }: { title: string; reasons: readonly string[]; detail: string }) => ({
-  title,
-  reasons,
-  detail,
+const asked = (question: Question) => ({
+  title: question.title,
+  reasons: question.reasons,
+  detail: question.detail,
+  agent: question.agent ?? MAIN_AGENT,
+  paths: question.paths ?? [],
+  rule: question.rule ?? null,
+  expiresAt: question.expiresAt ?? null,
 });
 
 function argsOf(call: ToolCallPart | undefined): Json {

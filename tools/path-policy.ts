@@ -1,13 +1,22 @@
 // May a file tool touch this path (SPEC O23, SAFETY R4, R9, 2.2)? Pure: judges a path that was resolved already. The answer is a
 // Gate of shared/define-tool.ts without its `args`; whether a question can be put to somebody is the permission port's.
 
+import { homedir } from 'node:os';
+import { dirname } from 'node:path';
+import type { QuestionPath } from '../shared/events.ts';
 import type { ResolvedPath } from '../shared/files-port.ts';
 import type { Mode } from '../shared/modes.ts';
 import { isControlPath, isSecretFile, isSteeringPath } from './protected-paths.ts';
 
 export type PathGate =
   | { readonly verdict: 'allow' }
-  | { readonly verdict: 'ask'; readonly title: string; readonly reasons: readonly string[]; readonly detail: string }
+  | {
+      readonly verdict: 'ask';
+      readonly title: string;
+      readonly reasons: readonly string[];
+      readonly detail: string;
+      readonly paths: readonly QuestionPath[];
+    }
   | { readonly verdict: 'deny'; readonly code: string; readonly message: string };
 
 /**
@@ -42,7 +51,20 @@ export function pathGate(
   if (mode !== 'edit' && secretOrWrite) {
     return deny('mode', `${real} ${reasons.join(' and ')}: not available in ${mode} mode. Go on without it.`);
   }
-  return { verdict: 'ask', title: `${access === 'read' ? 'Read' : 'Write'} ${real}?`, reasons, detail: real };
+  const path = { path: real, outside: !inside, why: reasons.join(' and '), access };
+  const under = inside || secretOrSteering(access, parts) ? real : coveredFolder(resolved, root);
+  const title = `${access === 'read' ? 'Read' : 'Write'} ${real}?`;
+  return { verdict: 'ask', title, reasons, detail: real, paths: [{ ...path, under }] };
 }
+
+/** What an answer for the session may cover: the folder, unless the project or the home folder lies in it. */
+function coveredFolder({ real, kind }: ResolvedPath, root: string): string {
+  const folder = kind === 'directory' ? real : dirname(real);
+  const holds = (path: string) => path === folder || path.startsWith(folder === '/' ? folder : `${folder}/`);
+  return holds(root) || holds(homedir()) ? real : folder;
+}
+
+const secretOrSteering = (access: 'read' | 'write', parts: readonly string[]): boolean =>
+  isSecretFile(parts.at(-1) ?? '') || (access === 'write' && isSteeringPath(parts));
 
 const deny = (code: string, message: string): PathGate => ({ verdict: 'deny', code, message });

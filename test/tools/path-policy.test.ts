@@ -61,6 +61,15 @@ describe('O23, SAFETY R9: what a file tool may touch in edit mode', () => {
       verdict: 'ask',
       title: 'Write /home/dev/.ssh/id_rsa?',
       reasons: ['outside the project /project', 'may hold passwords or keys'],
+      paths: [
+        {
+          path: '/home/dev/.ssh/id_rsa',
+          outside: true,
+          why: 'outside the project /project and may hold passwords or keys',
+          access: 'write',
+          under: '/home/dev/.ssh/id_rsa',
+        },
+      ],
       detail: '/home/dev/.ssh/id_rsa',
     });
   });

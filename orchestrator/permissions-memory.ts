@@ -1,0 +1,126 @@
+// What the journal knows of questions (SPEC O23, O24): those of the running message that are open, their answers, and what was
+// allowed for the session. A fold, so that a crash forgets nothing and nobody keeps a second list.
+
+import type { JournalEvent, Journaled, Question } from '../shared/events.ts';
+import type { OpId } from '../shared/ids.ts';
+import type { PermissionAnswer } from '../shared/ports.ts';
+import { isSecretFile, isSteeringPath } from '../tools/protected-paths.ts';
+import { decode } from './journal-read.ts';
+import { keys } from './keys.ts';
+import type { OdinRedis } from './redis.ts';
+
+export interface AskedQuestion {
+  readonly op: OpId;
+  readonly question: Question;
+  readonly at: number;
+}
+
+export interface PermissionMemory {
+  /** Of the running message, by question id. */
+  readonly asked: ReadonlyMap<string, AskedQuestion>;
+  readonly answers: ReadonlyMap<string, PermissionAnswer>;
+  /** The questions that were answered for the whole session. */
+  readonly grants: readonly Question[];
+}
+
+export const NO_PERMISSIONS: PermissionMemory = { asked: new Map(), answers: new Map(), grants: [] };
+
+/** The memory after one more event. */
+export function foldPermissions(memory: PermissionMemory, event: JournalEvent): PermissionMemory {
+  switch (event.type) {
+    case 'msg.start':
+    case 'msg.done':
+      return { ...NO_PERMISSIONS, grants: memory.grants };
+    case 'perm.ask': {
+      const { op, question, at } = event;
+      return { ...memory, asked: new Map(memory.asked).set(question.id, { op, question, at }) };
+    }
+    case 'perm.answer': {
+      const { decision, by, word, questionId } = event;
+      const answer = { decision, by, ...(word === undefined ? {} : { word }) };
+      const question = memory.asked.get(questionId)?.question;
+      const lasts = decision === 'allow_session' || decision === 'allow_always';
+      return {
+        asked: memory.asked,
+        answers: new Map(memory.answers).set(questionId, answer),
+        grants: question && lasts ? [...memory.grants, question] : memory.grants,
+      };
+    }
+    default:
+      return memory;
+  }
+}
+
+/** Questions of the running message that nobody has answered. */
+export const openQuestions = ({ asked, answers }: PermissionMemory): readonly AskedQuestion[] =>
+  [...asked.values()].filter(({ question }) => !answers.has(question.id));
+
+/** The open questions of a session, from its journal's end back to where the running message began. */
+export async function readOpenQuestions(redis: OdinRedis, sid: string): Promise<readonly AskedQuestion[]> {
+  const events: Journaled[] = [];
+  let before = '+';
+  while (events.at(-1)?.event.type !== 'msg.start') {
+    const page = await redis.xrevrange(keys.session(sid).log, before, '-', 'COUNT', 100);
+    for (const entry of page) {
+      events.push(decode(entry));
+      if (events.at(-1)?.event.type === 'msg.start') break;
+    }
+    if (page.length < 100) break;
+    before = `(${events.at(-1)?.id}`;
+  }
+  return openQuestions(events.reduceRight((memory, { event }) => foldPermissions(memory, event), NO_PERMISSIONS));
+}
+
+/** Whether an answer for the session covers this question too: the same rule, the same folder, or exactly the same question. */
+export function isGranted(memory: PermissionMemory, question: Question): boolean {
+  return memory.grants.some(
+    (grant) =>
+      isSame(grant, question) ||
+      (question.rule !== undefined && question.rule === grant.rule) ||
+      (isAboutFiles(question) && isAboutFiles(grant) && question.paths?.every((path) => coversPath(grant, path))),
+  );
+}
+
+/** The denial that a person has given to exactly this question earlier in this message. */
+export function denialOf(memory: PermissionMemory, question: Question): PermissionAnswer | undefined {
+  for (const { question: earlier } of memory.asked.values()) {
+    const answer = memory.answers.get(earlier.id);
+    if (answer?.decision === 'deny' && !NO_PERSON.has(answer.by) && isSame(earlier, question)) return answer;
+  }
+  return undefined;
+}
+
+/** In whose name Odin itself says no. */
+const NO_PERSON: ReadonlySet<string> = new Set(['nobody', 'timeout', 'cancelled']);
+
+/** Entries for AllowedCommands that hold for the session. */
+export const grantedRules = ({ grants }: PermissionMemory): readonly string[] =>
+  grants.flatMap(({ rule }) => (rule === undefined ? [] : [rule]));
+
+/** In words, what "for this session" would allow. */
+export function sessionScope(question: Pick<Question, 'rule' | 'paths'>): string {
+  if (question.rule !== undefined) return `commands that begin with: ${question.rule}`;
+  if (!isAboutFiles(question)) return 'exactly this';
+  return (question.paths ?? []).map(({ access, under, path }) => `${access} ${under ?? path}`).join(', ');
+}
+
+/** Whether a path is one that Odin asks about wherever it lies (SAFETY R9). */
+export function isProtected(path: string, access: 'read' | 'write'): boolean {
+  const parts = path.split('/').filter((part) => part !== '');
+  return isSecretFile(parts.at(-1) ?? '') || (access === 'write' && isSteeringPath(parts));
+}
+
+type AskedPath = NonNullable<Question['paths']>[number];
+
+const isSame = (a: Question, b: Question): boolean => a.argsHash === b.argsHash && a.detail === b.detail;
+
+const isAboutFiles = ({ paths = [] }: Pick<Question, 'paths'>): boolean =>
+  paths.length > 0 && paths.every(({ access }) => access !== undefined);
+
+function coversPath(grant: Question, asked: AskedPath): boolean {
+  return (grant.paths ?? []).some(({ access, under }) => {
+    if (under === undefined || access !== asked.access) return false;
+    if (under === asked.path) return true;
+    return asked.path.startsWith(`${under}/`) && !isProtected(asked.path, access ?? 'write');
+  });
+}
