@@ -32,6 +32,7 @@ export function allChecks(place: Place): readonly Promise<Check>[] {
     redisConnection(place),
     ripgrep(),
     settings(place),
+    trust(place),
     model(place),
     program('git', false, 'install git: undo over several sessions and worktrees need it'),
     program(
@@ -107,6 +108,27 @@ async function settings(place: Place): Promise<Check> {
     return { name: 'settings', ok: false, needed: true, text: messageOf(error) };
   }
 }
+
+async function trust(place: Place): Promise<Check> {
+  const name = 'trust in odinconfig.json';
+  try {
+    const { status, waiting } = (await settingsOf(place)).trust;
+    const text =
+      waiting.length === 0
+        ? TRUST[status]
+        : `${TRUST[status]}; these do not hold: ${waiting.join(', ')}. See it and say odin trust`;
+    return { name, ok: waiting.length === 0, needed: false, text };
+  } catch (error) {
+    return { name, ok: false, needed: false, text: messageOf(error) };
+  }
+}
+
+const TRUST = {
+  none: 'the project has none',
+  trusted: 'accepted as it is now',
+  untrusted: 'not accepted, so it can only tighten',
+  changed: 'changed since it was accepted, so it can only tighten',
+} as const;
 
 async function model(place: Place): Promise<Check> {
   const check = (ok: boolean, text: string): Check => ({ name: 'model', ok, needed: true, text });

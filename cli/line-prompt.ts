@@ -1,5 +1,5 @@
 // The plain line prompt of a terminal (SPEC G1, O6): one session, one line a message. What is typed while a message runs is queued.
-// Ctrl-C cancels what runs, or clears what is typed, or leaves. Several lines pasted at once are one message.
+// A question to the user takes the next line. Ctrl-C cancels what runs, or clears what is typed, or leaves. Several lines pasted at once are one message.
 
 import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
@@ -7,6 +7,7 @@ import type { Odin } from '../orchestrator/api.ts';
 import { cleanLine, cleanText } from '../shared/clean-text.ts';
 import { isMode, MODES, type Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
+import { createAsker } from './ask-user.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Renderer } from './render-plain.ts';
 
@@ -26,6 +27,7 @@ const HELP = `Type a message and press Enter. While one runs, more can be typed:
   /mode ask|plan|edit   the mode of what is typed next; ask and plan only read
   /help                 this
   /quit                 leave (Ctrl-D too)
+When Odin asks something, type y, s, a, n or w and press Enter.
 Ctrl-C cancels what runs; at an empty prompt it leaves.`;
 
 /** Runs until the person leaves. */
@@ -43,7 +45,13 @@ export async function linePrompt(odin: Odin, options: LinePrompt): Promise<numbe
     reader.setPrompt(`${mode}> `);
     reader.prompt();
   };
-  const session = followedSession(odin, options, prompt, (message) => {
+  const asker = createAsker({
+    odin,
+    display: options.renderer,
+    rest: options.renderer,
+    write: (text) => output.write(text),
+  });
+  const session = followedSession(odin, { ...options, renderer: asker }, prompt, (message) => {
     say(`odin: the session can no longer be followed: ${message}`);
     reader.close();
   });
@@ -88,7 +96,7 @@ export async function linePrompt(odin: Odin, options: LinePrompt): Promise<numbe
     if (input.isTTY === true) say('Odin. /help shows what can be typed, /quit leaves.');
     prompt();
     await eachMessage(reader, async (text) => {
-      await guarded(() => take(text));
+      await guarded(async () => (asker.isOpen() ? asker.take(text) : await take(text)));
       prompt();
     });
     if (session.running() > 0) say('What is not done goes on with: odin run --continue');

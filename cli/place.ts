@@ -2,7 +2,7 @@
 
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { ModelPair, Odin } from '../orchestrator/api.ts';
+import type { ModelPair, Odin, OpenOptions } from '../orchestrator/api.ts';
 import { cleanLine } from '../shared/clean-text.ts';
 
 export interface Place {
@@ -22,7 +22,7 @@ export async function withOdin<T>(
   place: Place,
   models: ModelPair | null,
   use: (odin: Odin) => Promise<T>,
-  more: { readonly commandsOnly?: boolean } = {},
+  more: Pick<OpenOptions, 'commandsOnly' | 'permission'> = {},
 ): Promise<T> {
   const { openOdin } = await import('../orchestrator/odin.ts');
   const notice = (line: string) => process.stderr.write(`${cleanLine(line)}\n`);

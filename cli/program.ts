@@ -4,11 +4,14 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { nearestName } from '../orchestrator/nearest-name.ts';
 import { MODES, type Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
+import type { Answer } from './commands/answer.ts';
+import type { ExplainOptions } from './commands/explain.ts';
 import type { QueueChange } from './commands/queue.ts';
 import type { RunOptions } from './commands/run.ts';
 import type { SendOptions } from './commands/send.ts';
 import type { ToolOptions } from './commands/tool.ts';
 import { EXIT, EXIT_CODES_HELP } from './exit-codes.ts';
+import { PERMISSION_MODES } from './permission-options.ts';
 
 export const VERSION = '0.1.0';
 
@@ -36,6 +39,7 @@ export function buildProgram(): { readonly program: Command; exitCode(): number 
   addRun(program, settle);
   addSessions(program, settle);
   addQueue(program, settle);
+  addPermissions(program, settle);
   addTools(program, settle);
   return { program, exitCode: () => code };
 }
@@ -65,6 +69,24 @@ function addRun(program: Command, settle: Settle): void {
     .addOption(new Option('-s, --session <id>', `go on with a session: ${SESSION_HELP}`).conflicts('continue'))
     .option('-c, --continue', 'go on with the newest session')
     .addOption(jsonOption('print events, one JSON object a line (docs/events.md)'))
+    .addOption(
+      new Option(
+        '--permission <who>',
+        'who answers questions: deny (nobody), ask (this terminal, or `odin answer`), accept-edits (default: ask in a terminal, else deny)',
+      ).choices([...PERMISSION_MODES]),
+    )
+    .addOption(
+      new Option(
+        '--permission-timeout <seconds>',
+        'a question that waits longer is denied (default: 600; none in a terminal)',
+      ).argParser(wholeNumber),
+    )
+    .addOption(
+      new Option(
+        '--allow <command>',
+        'run commands that begin like this without a question; may be repeated',
+      ).argParser((rule: string, before: readonly string[] | undefined) => [...(before ?? []), rule]),
+    )
     .addHelpText(
       'after',
       `\nThe answer goes to stdout, progress to stderr. Ctrl-C cancels; a second one leaves at once.\n\n${EXIT_CODES_HELP}`,
@@ -176,6 +198,57 @@ function addQueue(program: Command, settle: Settle): void {
     .addOption(new Option('-m, --mode <mode>', 'its new mode').choices([...MODES]))
     .action(async (session: string, seq: number, options: QueueChange & { mode?: Mode }) => {
       await settle((await import('./commands/queue.ts')).editQueued(session, seq, options));
+    });
+}
+
+function addPermissions(program: Command, settle: Settle): void {
+  program
+    .command('questions')
+    .description('what waits for your answer, in all sessions of this project')
+    .addOption(jsonOption('one object a line'))
+    .action(async (options: { json?: boolean }) => {
+      await settle((await import('./commands/questions.ts')).questions(options));
+    });
+  program
+    .command('answer')
+    .description('answer a question: for this time, for its session, for always, or no')
+    .argument('<id>', 'id of the question, or the beginning of it')
+    .addArgument(new Argument('<answer>', 'what to answer').choices(['allow', 'session', 'always', 'deny']))
+    .option('--word <text>', 'with deny: what the model should know')
+    .action(async (id: string, answer: Answer, options: { word?: string }) => {
+      await settle((await import('./commands/answer.ts')).answer(id, answer, options));
+    });
+  const permissions = program.command('permissions').description('list and revoke what is allowed for always');
+  permissions
+    .command('list', { isDefault: true })
+    .description('the commands that are allowed for always in this project')
+    .addOption(jsonOption('one object a line'))
+    .action(async (options: { json?: boolean }) => {
+      await settle((await import('./commands/permissions.ts')).listPermissions(options));
+    });
+  permissions
+    .command('revoke')
+    .description('take one back')
+    .addArgument(new Argument('<n>', 'its number in the list').argParser(wholeNumber))
+    .action(async (n: number) => {
+      await settle((await import('./commands/permissions.ts')).revokePermission(n));
+    });
+  program
+    .command('trust')
+    .description("accept this project's odinconfig.json as it is now; until then it can only tighten")
+    .option('--revoke', 'take that back')
+    .action(async (options: { revoke?: boolean }) => {
+      await settle((await import('./commands/trust.ts')).trust(options));
+    });
+  program
+    .command('explain')
+    .description('how a shell command is judged, and what each mode would do with it; runs nothing')
+    .argument('[command]', 'the command, as one argument')
+    .addOption(jsonOption('one object: class, op, decisions, reasons, paths'))
+    .option('--facts <json>', 'judge it in a made-up project at /project: {cwd, links, allowed, forbidden, …}')
+    .option('--stdin', 'read {command, facts} as JSON lines and answer each with one')
+    .action(async (command: string | undefined, options: ExplainOptions) => {
+      await settle((await import('./commands/explain.ts')).explain(command, options));
     });
 }
 

@@ -7,6 +7,7 @@ import type { StreamEvent } from '../shared/stream-events.ts';
 import { describeCall } from './describe-call.ts';
 import { describeEnd } from './describe-end.ts';
 import { describeResult } from './describe-result.ts';
+import { questionLines } from './question-text.ts';
 import { createScreen, type ScreenOptions } from './screen.ts';
 import { createStepText } from './step-text.ts';
 
@@ -93,9 +94,7 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
         );
         return screen.status('waiting…');
       case 'PermissionAsked':
-        screen.line(paint('yellow', `? ${cleanLine(event.title)}`));
-        for (const reason of event.reasons) screen.line(`  because ${cleanLine(reason)}`);
-        for (const line of cleanText(event.detail).trimEnd().split('\n')) screen.line(`  | ${line}`);
+        for (const line of questionLines(event, paint)) screen.line(line);
         return;
       case 'PermissionAnswered':
         return screen.line(`  ${cleanLine(event.decision)}, by ${cleanLine(event.by)}`);

@@ -4,8 +4,9 @@ import { EXIT } from '../exit-codes.ts';
 import { findSession } from '../find-session.ts';
 import { onInterrupt } from '../interrupts.ts';
 import { outputGone } from '../output-gone.ts';
+import { isTerminal } from '../permission-options.ts';
 import { placeHere, withOdin } from '../place.ts';
-import { rendererHere } from '../renderers.ts';
+import { rendererFor } from '../renderers.ts';
 
 export async function attach(session: string, options: { readonly json?: boolean }): Promise<number> {
   return await withOdin(placeHere(), null, async (odin) => {
@@ -15,7 +16,8 @@ export async function attach(session: string, options: { readonly json?: boolean
     const leave = new AbortController();
     const offInterrupt = onInterrupt(() => leave.abort());
     const signal = AbortSignal.any([leave.signal, outputGone]);
-    const renderer = rendererHere({ json: options.json ?? false, showPrompts: true });
+    const answering = isTerminal();
+    const renderer = rendererFor(odin, { json: options.json ?? false, showPrompts: true, answering });
     const what = running === undefined ? 'nothing runs in it now' : `message ${running.seq} is running`;
     process.stderr.write(`following session ${sid}: ${what}. Ctrl-C leaves it as it is.\n`);
     try {
@@ -23,6 +25,7 @@ export async function attach(session: string, options: { readonly json?: boolean
         if (running === undefined || event.seq >= running.seq) renderer.show(event);
       }
     } finally {
+      renderer.close();
       offInterrupt();
     }
     return EXIT.completed;

@@ -1,17 +1,19 @@
 // `odin run`: one message to its answer, or the line prompt when a terminal gives none.
 
+import type { Odin } from '../../orchestrator/api.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { UserError } from '../../shared/outcome.ts';
 import { drainQueue } from '../drain-queue.ts';
 import { findSession } from '../find-session.ts';
 import { openModels } from '../open-models.ts';
+import { isTerminal, type PermissionOptions, permissionPolicy } from '../permission-options.ts';
 import { placeHere, withOdin } from '../place.ts';
 import { readPrompt } from '../read-prompt.ts';
-import { rendererHere } from '../renderers.ts';
+import { rendererFor, rendererHere } from '../renderers.ts';
 import { runMessage } from '../run-message.ts';
 import { settingsOf } from '../settings.ts';
 
-export interface RunOptions {
+export interface RunOptions extends PermissionOptions {
   readonly mode?: Mode;
   readonly model?: string;
   readonly smallModel?: string;
@@ -32,11 +34,16 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   const mode = options.mode ?? config.defaultMode;
   const limits = { maxSteps: options.maxSteps ?? config.maxSteps };
   const wanted = options.continue === true ? 'last' : (options.session ?? null);
-  return await withOdin(place, models, async (odin) => {
+  const permission = await permissionPolicy(options, isTerminal());
+  const open = async (odin: Odin): Promise<number> => {
     const isNew = wanted === null;
     const sid = isNew ? odin.newSession() : await findSession(odin, wanted);
     const json = options.json ?? false;
-    const renderer = rendererHere({ json, showPrompts: false });
+    if (!odin.owner && (options.permission !== undefined || options.allow !== undefined)) {
+      process.stderr.write(
+        "Another Odin runs this project's messages: its --permission and --allow hold, not these.\n",
+      );
+    }
     if (prompt === null) {
       const { linePrompt } = await import('../line-prompt.ts');
       return await linePrompt(odin, {
@@ -45,18 +52,24 @@ export async function run(words: readonly string[], options: RunOptions): Promis
         mode,
         limits,
         models: { model: models.model, smallModel: models.smallModel },
-        renderer,
+        renderer: rendererHere({ json, showPrompts: false }),
         input: process.stdin,
         output: process.stdout,
       });
     }
+    const answering = permission.mode === 'ask' && isTerminal();
+    const main = rendererFor(odin, { json, showPrompts: false, answering });
     const { exitCode, endId } = await runMessage(odin, {
       sid,
       isNew,
       submit: { mode, body: prompt, limits, model: models.model, smallModel: models.smallModel },
-      renderer,
-    });
-    if (endId !== null) await drainQueue(odin, sid, endId, rendererHere({ json, showPrompts: true, isAside: true }));
+      renderer: main,
+    }).finally(main.close);
+    if (endId !== null) {
+      const aside = rendererFor(odin, { json, showPrompts: true, isAside: true, answering });
+      await drainQueue(odin, sid, endId, aside).finally(aside.close);
+    }
     return exitCode;
-  });
+  };
+  return await withOdin(place, models, open, { permission });
 }

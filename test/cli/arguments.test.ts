@@ -13,7 +13,24 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const COMMANDS = ['run', 'send', 'attach', 'cancel', 'sessions', 'queue', 'tool', 'models', 'doctor', 'demo'];
+const COMMANDS = [
+  ...[
+    'run',
+    'send',
+    'attach',
+    'cancel',
+    'diff',
+    'undo',
+    'redo',
+    'sessions',
+    'queue',
+    'tool',
+    'models',
+    'doctor',
+    'demo',
+  ],
+  ...['questions', 'answer', 'permissions', 'trust', 'explain'],
+];
 
 describe('the command line', () => {
   test('odin --help names every command and every exit code', async () => {
@@ -61,6 +78,12 @@ describe('the command line', () => {
     [['queue', 'remove', 'last', 'two'], /must be a whole number/],
     [['queue', 'edit', 'last', '2'], /^odin: say what to change: --body "…", --mode ask\|plan\|edit, or both.$/],
     [['tool', 'LS', '{path}'], /^odin: the arguments are not valid JSON \(.*\). For example: odin tool Glob/],
+    [['run', '--permission', 'yes', 'x'], /Allowed choices are deny, ask, accept-edits.$/],
+    [['answer', 'x', 'maybe'], /Allowed choices are allow, session, always, deny.$/],
+    [['answer', 'x', 'allow', '--word', 'no'], /--word tells the model why not: it goes with deny.$/],
+    [['explain'], /^odin: give a command: odin explain "rm -rf build"$/],
+    [['trust'], /^odin: there is no .*odinconfig.json to trust.$/],
+    [['permissions', 'revoke', '1'], /^odin: there is no rule 1\. `odin permissions list`/],
     [['run', ''], /^odin: the prompt is empty. Give one: odin run/],
     [['run', '-'], /^odin: the prompt is empty/],
     [['run'], /^odin: the prompt is empty/],

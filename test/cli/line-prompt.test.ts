@@ -22,9 +22,11 @@ beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'odin-prompt-')));
   await mkdir(join(folder, 'project'));
   server = await startScriptedServer({
-    script: async ({ userText }) => {
+    script: async ({ userText, stepOfMessage }) => {
       const text = userText.split('\n\n<')[0] ?? '';
       if (text.startsWith('wait')) await gate.promise;
+      if (text === 'look outside' && stepOfMessage === 0)
+        return { text: 'I look.', toolCalls: ['/proc/1', '/proc/2'].map((path) => ({ name: 'LS', args: { path } })) };
       return { text: `Answer to <${text}>` };
     },
   });
@@ -34,7 +36,12 @@ beforeAll(async () => {
     env: { ANTHROPIC_API_KEY: 'none-needed', ANTHROPIC_BASE_URL: server.url },
   });
   if (!models.ok) throw new Error(models.failure.message);
-  odin = await openOdin({ cwd: join(folder, 'project'), home: join(folder, 'home'), models: models.value });
+  odin = await openOdin({
+    cwd: join(folder, 'project'),
+    home: join(folder, 'home'),
+    models: models.value,
+    permission: { mode: 'ask', timeoutMs: null },
+  });
 });
 afterAll(async () => {
   gate.resolve();
@@ -105,6 +112,18 @@ test('G1, O6: messages follow one another in one session, each in the mode it wa
     'plan completed',
     'plan completed',
   ]);
+});
+
+test('O24, G6: a question takes the next line, one after the other; what is no answer is asked again', async () => {
+  const prompt = openPrompt(odin.newSession(), true);
+  await prompt.type('', /ask> $/);
+  const first = await prompt.type('look outside\n', /say why\n$/);
+  expect(first.match(/\? Read /g)).toHaveLength(1);
+  expect(await prompt.type('what?\n', /say why\n$/)).not.toContain('? Read');
+  expect(await prompt.type('n\n', /say why\n$/)).toMatch(/deny, by terminal\n[^]*\? Read /);
+  expect(await prompt.type('w not there\n', /ask> $/)).toMatch(/deny, by terminal\n/);
+  prompt.input.write('/quit\n');
+  expect(await prompt.ended).toBe(0);
 });
 
 test('a session that exists goes on, and the end of the input leaves', async () => {

@@ -16,6 +16,8 @@ export interface CliOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly input?: string;
+  /** Leave stdin open: the test writes to it. */
+  readonly holdInput?: boolean;
 }
 
 /** A running command line; `ended` has all that it wrote. */
@@ -39,7 +41,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}) {
     stderr += text;
     arrived();
   });
-  child.stdin?.end(options.input ?? '');
+  if (options.holdInput !== true) child.stdin?.end(options.input ?? '');
   const ended: Promise<CliRun> = once(child, 'close').then(([code]) => ({
     code: code as number | null,
     stdout,
