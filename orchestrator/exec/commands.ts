@@ -14,6 +14,7 @@ import type {
 } from '../../shared/exec-port.ts';
 import { cancelled, fail, type Outcome, ok } from '../../shared/outcome.ts';
 import { type CommandIntent, commandIntent } from './command-intent.ts';
+import { gitIdentityFile } from './git-identity.ts';
 import { outputPiece } from './output-file.ts';
 import { type Resumed, resumeCommand } from './resume-command.ts';
 import { commandResult, followCommand, type Place, startCommand } from './run-command.ts';
@@ -62,14 +63,16 @@ export function openCommands(options: CommandsOptions): Commands {
   const folder = join(home, 'commands');
   const ports = new Map<string, ExecPort>();
   const running = new Set<Promise<unknown>>();
-  let swept = false;
+  let gitConfig: string | null | undefined;
 
   const place = async (): Promise<Place> => {
     const { sandbox } = await find();
-    if (!swept) void removeOld(folder);
-    swept = true;
+    if (gitConfig === undefined) {
+      gitConfig = gitIdentityFile(options.userHome, folder);
+      void removeOld(folder);
+    }
     // Mounts go by real paths.
-    return { root, home: realOr(options.userHome), hidden: [realOr(home)], env: options.env, sandbox };
+    return { root, home: realOr(options.userHome), gitConfig, hidden: [realOr(home)], env: options.env, sandbox };
   };
   const abortReason = () => (closing.aborted ? 'closed' : 'cancelled');
   const track = <T>(work: Promise<T>): Promise<T> => {

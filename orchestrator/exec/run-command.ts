@@ -14,6 +14,8 @@ import { shimState, startShim, writeExit } from './shim.ts';
 export interface Place {
   readonly root: string;
   readonly home: string;
+  /** The user's name and address for git, for a sandbox. */
+  readonly gitConfig: string | null;
   /** Folders of Odin itself that no command sees. */
   readonly hidden: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -38,11 +40,11 @@ export async function startCommand(
   request: CommandRequest,
   withOwner: boolean,
 ): Promise<Started> {
-  const { root, home, hidden, sandbox } = place;
+  const { root, home, gitConfig, hidden, sandbox } = place;
   const { cwd, profile, network, extraPaths } = request;
-  const env = commandEnv(place.env, profile, markOf(dir));
+  const env = commandEnv({ ...place.env, HOME: home }, profile, markOf(dir));
   const shell = ['/bin/bash', '--norc', '--noprofile', '-c', reporting(request.command)];
-  const argv = sandbox?.(shell, { root, cwd, profile, network, extraPaths, hidden, home, env }) ?? shell;
+  const argv = sandbox?.(shell, { root, cwd, profile, network, extraPaths, hidden, home, gitConfig, env }) ?? shell;
   const child = startShim({ dir, argv, cwd, env, withOwner });
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   await new Promise<void>((resolve, reject) => {

@@ -3,6 +3,7 @@
 
 import { execFile } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { ExtraPath, SandboxStatus } from '../../shared/exec-port.ts';
 
@@ -17,6 +18,8 @@ export interface Confinement {
   readonly hidden: readonly string[];
   /** The user's home. */
   readonly home: string;
+  /** Stands in for the user's git settings; null: none. */
+  readonly gitConfig: string | null;
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -62,7 +65,7 @@ export const bwrapSandbox =
   (argv, confinement) => [program, ...bwrapArguments(confinement), '--', ...argv];
 
 function bwrapArguments(confinement: Confinement): readonly string[] {
-  const { root, cwd, profile, network, extraPaths, hidden, home, env } = confinement;
+  const { root, cwd, profile, network, extraPaths, hidden, home, gitConfig, env } = confinement;
   const writable = profile === 'read-write';
   const below = (folder: string, names: readonly string[]) =>
     names.map((name) => join(folder, name)).filter(existsSync);
@@ -73,8 +76,9 @@ function bwrapArguments(confinement: Confinement): readonly string[] {
     ...(network ? [] : ['--unshare-net']),
     ...VIEW,
     ...(network ? resolverFile() : []),
-    ...(home === '/' ? [] : ['--tmpfs', home]),
+    ...homesOf(home).flatMap((path) => ['--tmpfs', path]),
     ...below(home, TOOLCHAINS).flatMap(readOnly),
+    ...(gitConfig === null || home === '/' ? [] : ['--ro-bind', gitConfig, join(home, '.gitconfig')]),
     // A folder before what is below it, which it would hide.
     ...extraPaths
       .toSorted((a, b) => a.path.length - b.path.length)
@@ -107,6 +111,17 @@ function placeOf(path: string, access: 'read' | 'write', precious: readonly stri
   const wide =
     folder === '/' || dirname(folder) === '/' || precious.some((place) => `${place}/`.startsWith(`${folder}/`));
   return access === 'write' && !wide && existsSync(folder) ? folder : null;
+}
+
+/** The home in use and that of the account, which differ where HOME was set: neither is seen. */
+function homesOf(home: string): readonly string[] {
+  let account = home;
+  try {
+    account = realpathSync(userInfo().homedir);
+  } catch {
+    // No entry for this user, or no such folder: nothing to hide.
+  }
+  return [...new Set([home, account])].filter((path) => path !== '/').toSorted((a, b) => a.length - b.length);
 }
 
 /** Names are resolved through a file that may lie in /run, which is masked. */

@@ -33,7 +33,7 @@ export interface ExecBench {
   close(): Promise<void>;
 }
 
-export function openExecBench(found?: FoundSandbox): ExecBench {
+export function openExecBench(found?: FoundSandbox, userHome = homedir()): ExecBench {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'odin-exec-')));
   const root = join(base, 'project');
   const home = join(base, 'home');
@@ -43,7 +43,7 @@ export function openExecBench(found?: FoundSandbox): ExecBench {
   const commands = openCommands({
     root,
     home,
-    userHome: homedir(),
+    userHome,
     env: { ...process.env, SECRET_API_KEY: 'sk-not-for-commands' },
     closing: closing.signal,
     ...(found === undefined ? {} : { find: () => Promise.resolve(found) }),

@@ -209,7 +209,7 @@ if (here) {
   test('SAFETY 4: homes are empty, and the state of Odin cannot be seen', async () => {
     writeFileSync(join(bench.home, 'config.json'), 'key');
     const { output } = await tried(
-      `cat ${bench.home}/config.json; ls -A ${bench.home}; ls -d ~/.ssh ~/.gitconfig ~/.bashrc; ls -A /run; echo end`,
+      `cat ${bench.home}/config.json; ls -A ${bench.home}; ls -d ~/.ssh ~/.bashrc ~/.profile; ls -A /run; echo end`,
     );
     expect(output.head).not.toContain('key\n');
     expect(output.head.match(/^(?!.*(No such file|cannot access)).*$/gm)?.filter((line) => line !== '')).toEqual([
@@ -230,6 +230,26 @@ if (here) {
     expect(output.head).not.toContain('monitor ran');
     expect(readFileSync(join(repo, '.git/index'))).toEqual(before);
     expect(['x', 'made2', 'ran'].filter((name) => existsSync(join(repo, name)))).toEqual([]);
+  });
+
+  test('SAFETY 2.4: git knows who commits, and nothing else of the settings in the hidden home', async () => {
+    const home = mkdtempSync('/var/tmp/odin-user-');
+    const own = openExecBench(here, home);
+    try {
+      writeFileSync(
+        join(home, '.gitconfig'),
+        '[user]\n\tname = Ada L\n\temail = ada@example.org\n\tsigningkey = x\n[url "https://token@host"]\n\tinsteadOf = https://host\n',
+      );
+      const { output } = await own.run(
+        'git init -q . && git commit -q --allow-empty -m one && git log --format="%an %ae"; cat ~/.gitconfig',
+      );
+      expect(output.head).toMatch(/^Ada L ada@example\.org\n\[user\]\n/m);
+      expect(output.head).not.toMatch(/token|signingkey/);
+      expect((await own.run(`ls -A ${homedir()}; echo ~`)).output.head).toMatch(new RegExp(`^${home}\n$`));
+    } finally {
+      await own.close();
+      rmSync(home, { recursive: true, force: true });
+    }
   });
 
   test('O23: an approved path is opened as approved, and its neighbours are not', async () => {
