@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { detect } from '../../../orchestrator/exec/sandbox.ts';
@@ -245,7 +245,9 @@ if (here) {
       );
       expect(output.head).toMatch(/^Ada L ada@example\.org\n\[user\]\n/m);
       expect(output.head).not.toMatch(/token|signingkey/);
-      expect((await own.run(`ls -A ${homedir()}; echo ~`)).output.head).toMatch(new RegExp(`^${home}\n$`));
+      expect((await own.run(`ls -A ${userInfo().homedir} 2>/dev/null; echo ~`)).output.head).toMatch(
+        new RegExp(`^${home}\n$`),
+      );
     } finally {
       await own.close();
       rmSync(home, { recursive: true, force: true });
