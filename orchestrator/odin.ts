@@ -186,10 +186,9 @@ function openWorld(
     const held = await tryLock(lockName);
     if (held) return own(held);
     lock(lockName, closing.signal).then(
-      async (later) => {
-        if (closing.signal.aborted) return later.release();
-        own(later);
-        await owned?.dispatcher.start();
+      (later) => {
+        if (closing.signal.aborted) later.release();
+        else own(later, true);
       },
       (error: unknown) => {
         if (!closing.signal.aborted) log('ownership was not gained', { error: String(error) });
@@ -197,15 +196,18 @@ function openWorld(
     );
   };
 
-  const own = (held: { release(): void }): void => {
+  const own = (held: { release(): void }, isLate = false): void => {
     const runner = createRunner(options.models as ModelPair);
     const dispatcher = createDispatcher({ runner, chain: true, openQueue, log });
     owned = { dispatcher, runner, release: () => held.release() };
-    const timer = setTimeout(() => {
-      Promise.all([dispatcher.start(), listen(runner)]).catch((error: unknown) =>
-        log('the queue did not open', { error: String(error) }),
-      );
-    }, QUEUE_AFTER_MS);
+    // In this order: cancels and answers that wait are known before what they are about goes on.
+    const begin = () => {
+      listen(runner)
+        .then(() => (closing.signal.aborted ? undefined : dispatcher.start()))
+        .catch((error: unknown) => log('the queue did not open', { error: String(error) }));
+    };
+    if (isLate) return begin();
+    const timer = setTimeout(begin, QUEUE_AFTER_MS);
     closing.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
   };
 

@@ -7,6 +7,8 @@ import { sha256 } from '../shared/ids.ts';
 import type { Json } from '../shared/json.ts';
 import type { ToolRule } from './config-schema.ts';
 
+const MAX_DETAIL = 64_000;
+
 interface RuledCall {
   readonly tool: Tool;
   readonly parsed: ParsedCall;
@@ -39,7 +41,7 @@ export function questionOf(
     id: sha256(`${sid}|${step}|${call.argsHash}|${detail}`).slice(0, 16),
     title,
     reasons,
-    detail,
+    detail: shownDetail(detail),
     argsHash: call.argsHash,
     agent: MAIN_AGENT,
     tool: call.name,
@@ -47,6 +49,13 @@ export function questionOf(
     ...(rule === undefined ? {} : { rule }),
     ...(timeoutMs === null ? {} : { expiresAt: now + timeoutMs }),
   };
+}
+
+/** More than anybody reads must not fill the journal; the answer binds to all of it, by the id and the hash of the arguments. */
+function shownDetail(detail: string): string {
+  if (detail.length <= MAX_DETAIL) return detail;
+  const left = detail.length - MAX_DETAIL;
+  return `${detail.slice(0, MAX_DETAIL)}\n[${left} more characters are not shown. Deny it unless you know what they are.]`;
 }
 
 function asQuestion(

@@ -14,7 +14,7 @@ export interface Permissions {
 
 export interface PermissionsDeps {
   readonly policy: PermissionPolicy;
-  /** An answer that came before the question was asked again. */
+  /** An answer that came before the question was asked again. A person gave it, so it holds whatever the policy. */
   early(sid: string, questionId: string): PermissionAnswer | null;
   /** Keeps a rule for later sessions. */
   storeRule(rule: string): Promise<void>;
@@ -64,13 +64,13 @@ export function createPermissions({ policy, early, storeRule }: PermissionsDeps)
       timeoutMs: policy.timeoutMs,
       isOpen: (id) => waiting.has(keyOf(sid, id)),
       async ask(question, signal) {
+        const before = early(sid, question.id);
+        if (before) return kept(question, before);
         if (policy.mode === 'accept-edits' && isEditInside(question)) return { decision: 'allow', by: 'accept-edits' };
         if (policy.mode !== 'ask') return denied('nobody');
         if (signal.aborted) return denied('cancelled');
         const key = keyOf(sid, question.id);
         const answered = waiting.get(key)?.answered ?? open(key, policy.timeoutMs);
-        const before = early(sid, question.id);
-        if (before) waiting.get(key)?.settle(before);
         const gone = Promise.withResolvers<PermissionAnswer>();
         const leave = () => {
           gone.resolve(denied('cancelled'));

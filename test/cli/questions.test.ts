@@ -92,7 +92,8 @@ test('DURABILITY 8: the owner is killed while it waits; the question stays, is a
   expect(after).toEqual(before);
   const answered = await runCli(['answer', before?.id.slice(0, 8) ?? '', 'allow'], options);
   expect(answered.stderr).toMatch(/^It takes effect when an Odin goes on: odin --session \w+\n$/);
-  const next = await runCli([...RUN, '--continue', 'and now?'], options);
+  // A person gave the answer, so it holds though this one asks nobody.
+  const next = await runCli(['run', '--mode', 'edit', '--permission', 'deny', '--continue', 'and now?'], options);
   expect(next).toMatchObject({ code: 0, stdout: 'Said: and now?\n' });
   const { stdout } = await runCli(['sessions', 'export', 'last'], options);
   const events = stdout
