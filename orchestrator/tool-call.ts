@@ -4,7 +4,7 @@
 import { startActor } from '../machines/host.ts';
 import type { ToolEffectRequest, ToolEvent } from '../machines/tool/events.ts';
 import { toolMachine } from '../machines/tool/machine.ts';
-import type { Gate, ParsedCall, Tool, ToolContext, ToolResponse, Touch } from '../shared/define-tool.ts';
+import type { Gate, ParsedCall, Tool, ToolContext, ToolEffect, ToolResponse, Touch } from '../shared/define-tool.ts';
 import type { JournalEvent, Question, SettledKind, ToolCallSummary } from '../shared/events.ts';
 import { settledKindOf } from '../shared/events.ts';
 import { idempotencyKey, sha256 } from '../shared/ids.ts';
@@ -42,6 +42,7 @@ export type CallContext = Pick<ToolContext, 'signal' | 'report' | 'intend'>;
 
 export interface RunningCall {
   readonly call: ToolCallSummary;
+  readonly effect: ToolEffect;
   /** What the call touches; empty until its arguments were found valid. */
   touches(): readonly Touch[];
   cancel(): void;
@@ -200,7 +201,14 @@ export function startToolCall(
   });
   const timeoutMs = 'missing' in tool ? 0 : tool.timeoutMs;
   const actor = startActor<ToolEvent, ToolEffectRequest>(toolMachine, { op: call.op, timeoutMs }, { perform });
-  return { call, touches: () => touches, cancel: () => actor.send({ type: 'tool.cancel' }), settled: settled.promise };
+  const effect = 'missing' in tool ? 'read' : tool.effect;
+  return {
+    call,
+    effect,
+    touches: () => touches,
+    cancel: () => actor.send({ type: 'tool.cancel' }),
+    settled: settled.promise,
+  };
 }
 
 function denied(question: Question, answer: PermissionAnswer): Failure {

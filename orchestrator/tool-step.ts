@@ -1,7 +1,7 @@
 // Performs the effect `startTools`: all calls of one planner step, together, in order where they touch the same path (SPEC O9,
 // E12). After a crash, calls that are settled stay settled and an intent without a result is finished or called unknown.
 
-import type { Tool, Touch } from '../shared/define-tool.ts';
+import type { Tool, ToolEffect, Touch } from '../shared/define-tool.ts';
 import type { EventOf, JournalEvent, ToolCallSummary } from '../shared/events.ts';
 import { sha256 } from '../shared/ids.ts';
 import type { Mode } from '../shared/modes.ts';
@@ -23,8 +23,9 @@ export async function startToolStep(
       missing: missingTool(call.name, start.mode, tools),
     };
     const earlier = [...running];
+    const effect = 'missing' in tool ? 'read' : tool.effect;
     const ready = (touches: readonly Touch[]) =>
-      Promise.all(earlier.filter((other) => conflict(other.touches(), touches)).map((other) => other.settled));
+      Promise.all(earlier.filter((other) => inOrder(other, { effect, touches })).map((other) => other.settled));
     running.push(startToolCall(deps, call, rawArgs.get(call.callId) ?? '', tool, ready));
   }
   return running;
@@ -71,6 +72,16 @@ async function finishIntent(deps: TurnDeps, intent: EventOf<'tool.intent'>, call
 
 const OUTCOME_UNKNOWN =
   'Odin was stopped while this ran, and whether it took effect is unknown. Check before you try again.';
+
+/** What a command touches is not known, so commands and writes of a step keep their order among each other. */
+function inOrder(
+  earlier: RunningCall,
+  later: { readonly effect: ToolEffect; readonly touches: readonly Touch[] },
+): boolean {
+  const isRun = earlier.effect === 'run' || later.effect === 'run';
+  if (isRun) return earlier.effect !== 'read' && later.effect !== 'read';
+  return conflict(earlier.touches(), later.touches);
+}
 
 function conflict(a: readonly Touch[], b: readonly Touch[]): boolean {
   return a.some((one) =>

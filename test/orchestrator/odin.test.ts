@@ -316,3 +316,24 @@ test('O3 O6: a message sent by another process is answered by the model that its
     expect(only(unknown, 'AgentError').message).toContain('nowhere');
   });
 });
+
+test('E12 O18: a command of a step runs after the writes before it and before the writes behind it', async () => {
+  const script = (turn: ScriptedTurn): ScriptedAnswer =>
+    turn.stepOfMessage === 0
+      ? {
+          toolCalls: [
+            { name: 'WriteFile', args: { file_path: 'n.txt', content: 'one\n' } },
+            { name: 'ExecuteCommand', args: { command: 'cat n.txt' } },
+            { name: 'WriteFile', args: { file_path: 'm.txt', content: 'two\n' } },
+            { name: 'ExecuteCommand', args: { command: 'cat m.txt n.txt' } },
+          ],
+        }
+      : { text: turn.lastToolResults.map((result) => result.text).join('\n---\n') };
+  await withWorld({ script, files }, async (world) => {
+    const odin = await world.open();
+    const done = only(await world.ask(odin, odin.newSession(), { mode: 'edit', body: 'x' }), 'AgentDone');
+    const [, first, , second] = done.answer.split('\n---\n');
+    expect(first).toContain('one');
+    expect(second).toContain('two');
+  });
+});
