@@ -1,12 +1,12 @@
 // Questions in a terminal (SPEC O24, G6): one on screen at a time, the others wait. What is typed is the answer; one that was answered
 // elsewhere closes by itself. The answer goes through the orchestrator: the terminal keeps nothing.
 
-import type { Odin } from '../orchestrator/api.ts';
+import type { Odin, SeenQuestion } from '../orchestrator/api.ts';
 import { cleanLine } from '../shared/clean-text.ts';
-import type { PermissionDecision } from '../shared/events.ts';
+import { MAIN_AGENT, type PermissionDecision } from '../shared/events.ts';
 import { UserError } from '../shared/outcome.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
-import { type AskedEvent, choicesLine } from './question-text.ts';
+import { type AskedEvent, askedOf, choicesLine } from './question-text.ts';
 import type { Renderer } from './render-plain.ts';
 
 export interface Asker extends Renderer {
@@ -15,6 +15,13 @@ export interface Asker extends Renderer {
   /** What comes next is a line of text, not a key. */
   wantsLine(): boolean;
   take(text: string): void;
+  /** A question of another session that runs here. */
+  see(seen: SeenQuestion): void;
+}
+
+/** Hands what the orchestrator sees on to the asker that is on screen now. */
+export interface QuestionFeed {
+  asker: Asker | null;
 }
 
 export interface AskerOptions {
@@ -69,6 +76,21 @@ export function createAsker({ odin, display, rest, write, onChange = () => {} }:
       });
   };
 
+  const show = (event: StreamEvent): void => {
+    if (event.type === 'PermissionAsked') {
+      if (rest !== display && event.id !== null) rest.show(event);
+      if (line.some(({ questionId }) => questionId === event.questionId)) return;
+      if (line.push(event) === 1) present();
+      return;
+    }
+    const isCurrent = event.type !== 'PermissionAnswered' || line[0]?.questionId === event.questionId;
+    // What `see` brings is no event of the session that is shown.
+    const target = event.type === 'PermissionAnswered' && event.id === null ? display : rest;
+    if (isCurrent || target !== display) target.show(event);
+    if (event.type === 'PermissionAnswered') remove(({ questionId }) => questionId === event.questionId);
+    if (event.type === 'AgentDone') remove(({ session, seq }) => session === event.session && seq === event.seq);
+  };
+
   return {
     isOpen: () => line.length > 0 && phase !== 'sent',
     wantsLine: () => line.length > 0 && phase === 'word',
@@ -90,17 +112,12 @@ export function createAsker({ odin, display, rest, write, onChange = () => {} }:
       }
       send(question, decision);
     },
-    show(event: StreamEvent) {
-      if (event.type === 'PermissionAsked') {
-        if (rest !== display) rest.show(event);
-        if (line.some(({ questionId }) => questionId === event.questionId)) return;
-        if (line.push(event) === 1) present();
-        return;
-      }
-      const isShown = event.type !== 'PermissionAnswered' || line[0]?.questionId === event.questionId;
-      if (isShown || rest !== display) rest.show(event);
-      if (event.type === 'PermissionAnswered') remove(({ questionId }) => questionId === event.questionId);
-      if (event.type === 'AgentDone') remove(({ session, seq }) => session === event.session && seq === event.seq);
+    show,
+    see({ sid, question, answer }) {
+      const place = { session: sid, id: null, at: Date.now(), seq: 0 };
+      const agent = `${question.agent ?? MAIN_AGENT} of session ${sid}`;
+      if (answer === null) return show({ ...place, type: 'PermissionAsked', ...askedOf({ ...question, agent }) });
+      show({ ...place, type: 'PermissionAnswered', questionId: question.id, decision: answer.decision, by: answer.by });
     },
   };
 }

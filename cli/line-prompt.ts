@@ -7,7 +7,7 @@ import type { Odin } from '../orchestrator/api.ts';
 import { cleanLine, cleanText } from '../shared/clean-text.ts';
 import { isMode, MODES, type Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
-import { createAsker } from './ask-user.ts';
+import { createAsker, type QuestionFeed } from './ask-user.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Renderer } from './render-plain.ts';
 
@@ -19,6 +19,8 @@ export interface LinePrompt {
   readonly limits: { readonly maxSteps: number };
   readonly models?: { readonly model: string; readonly smallModel: string };
   readonly renderer: Renderer;
+  /** Gets the asker, for questions of other sessions that run here. */
+  readonly feed?: QuestionFeed;
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
 }
@@ -51,6 +53,7 @@ export async function linePrompt(odin: Odin, options: LinePrompt): Promise<numbe
     rest: options.renderer,
     write: (text) => output.write(text),
   });
+  if (options.feed) options.feed.asker = asker;
   const session = followedSession(odin, { ...options, renderer: asker }, prompt, (message) => {
     say(`odin: the session can no longer be followed: ${message}`);
     reader.close();

@@ -1,9 +1,9 @@
 // A question to the user as lines (SPEC O23, SAFETY 2.3): who asks, why, which paths lie outside, and the command or the diff with what
 // nobody would see made visible. Nothing of it is cut.
 
-import type { OpenQuestion } from '../orchestrator/api.ts';
 import { sessionScope } from '../orchestrator/permissions-memory.ts';
 import { cleanLine, cleanText } from '../shared/clean-text.ts';
+import { MAIN_AGENT, type Question } from '../shared/events.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
 import type { Paint } from './paint.ts';
 
@@ -37,11 +37,14 @@ export function choicesLine(question: Pick<AskedEvent, 'rule' | 'paths'>): strin
   return ['y once', `s for this session (${cleanLine(session)})`, ...always, 'n no', 'w no, and say why'].join(' · ');
 }
 
-/** An open question in the form of its event. */
-export const askedOf = ({ id, agent, paths, rule, ...question }: OpenQuestion) => ({
-  ...question,
+/** What the event of a question says of it. */
+export const askedOf = ({ id, title, reasons, detail, agent, paths, rule, expiresAt }: Question) => ({
   questionId: id,
-  agent: agent ?? 'main',
+  title,
+  reasons,
+  detail,
+  agent: agent ?? MAIN_AGENT,
   paths: paths ?? [],
   rule: rule ?? null,
+  expiresAt: expiresAt ?? null,
 });

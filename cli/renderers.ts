@@ -1,7 +1,7 @@
 // The renderer of this process's own stdout and stderr.
 
 import type { Odin } from '../orchestrator/api.ts';
-import { createAsker, keysFor } from './ask-user.ts';
+import { createAsker, keysFor, type QuestionFeed } from './ask-user.ts';
 import { paintFor } from './paint.ts';
 import { createJsonRenderer } from './render-json.ts';
 import { createPlainRenderer, type Renderer } from './render-plain.ts';
@@ -29,7 +29,7 @@ export function rendererHere({ json, showPrompts, isAside = false }: RendererOpt
 /** The same; with `answering`, questions are answered at the terminal by keys. `close` gives the keyboard back. */
 export function rendererFor(
   odin: Pick<Odin, 'answer'>,
-  { answering, ...options }: RendererOptions & { readonly answering: boolean },
+  { answering, feed, ...options }: RendererOptions & { readonly answering: boolean; readonly feed?: QuestionFeed },
 ): Renderer & { close(): void } {
   const rest = rendererHere(options);
   if (!answering) return { show: (event) => rest.show(event), close: () => {} };
@@ -37,5 +37,12 @@ export function rendererFor(
   const write = (text: string) => void process.stderr.write(text);
   const asker = createAsker({ odin, display, rest, write, onChange: () => keys.update() });
   const keys = keysFor(process.stdin, () => asker);
-  return { show: (event) => asker.show(event), close: () => keys.close() };
+  if (feed) feed.asker = asker;
+  return {
+    show: (event) => asker.show(event),
+    close() {
+      if (feed) feed.asker = null;
+      keys.close();
+    },
+  };
 }

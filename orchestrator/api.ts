@@ -5,7 +5,7 @@ import type { FileCommand, Limits, PermissionDecision, Question } from '../share
 import type { Json } from '../shared/json.ts';
 import type { Mode } from '../shared/modes.ts';
 import type { Outcome } from '../shared/outcome.ts';
-import type { ModelProvider } from '../shared/ports.ts';
+import type { ModelProvider, PermissionAnswer } from '../shared/ports.ts';
 import type { QueuedMessage, State } from '../shared/state.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
 
@@ -30,6 +30,8 @@ export interface OpenOptions {
   readonly commandsOnly?: boolean;
   /** Who answers questions of the turns that run here. Absent: nobody, so the answer is no. */
   readonly permission?: PermissionPolicy;
+  /** A question of any session that runs here begins to wait, or its answer is there: for a terminal that shows them all. */
+  onQuestion?(seen: SeenQuestion): void;
   /** Lines for the user about what takes long or is degraded. */
   notice?(line: string): void;
   /** What happens inside, for a log file: no prompts, no secrets. */
@@ -46,6 +48,13 @@ export interface PermissionPolicy {
   readonly timeoutMs: number | null;
   /** More entries for AllowedCommands, for what runs in this process. */
   readonly allow?: readonly string[];
+}
+
+export interface SeenQuestion {
+  readonly sid: string;
+  readonly question: Question;
+  /** Null: it waits. */
+  readonly answer: PermissionAnswer | null;
 }
 
 /** A question that waits for its answer. */

@@ -104,6 +104,7 @@ function openWorld(
   const permissions: Permissions = createPermissions({
     policy: options.permission ?? { mode: 'deny', timeoutMs: null },
     early: (sid, questionId) => earlyAnswer(sid, questionId),
+    watch: (seen) => options.onQuestion?.(seen),
     storeRule: (rule) => ruleStore.add(rule, Date.now()),
   });
   const ports = new Map<string, FilesPort>();

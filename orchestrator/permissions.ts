@@ -3,7 +3,7 @@
 
 import type { PermissionDecision, Question } from '../shared/events.ts';
 import type { PermissionAnswer, PermissionPort } from '../shared/ports.ts';
-import type { PermissionPolicy } from './api.ts';
+import type { PermissionPolicy, SeenQuestion } from './api.ts';
 import { isProtected } from './permissions-memory.ts';
 
 export interface Permissions {
@@ -16,6 +16,8 @@ export interface PermissionsDeps {
   readonly policy: PermissionPolicy;
   /** An answer that came before the question was asked again. A person gave it, so it holds whatever the policy. */
   early(sid: string, questionId: string): PermissionAnswer | null;
+  /** Told when a question begins to wait, and when its answer is there. */
+  watch(seen: SeenQuestion): void;
   /** Keeps a rule for later sessions. */
   storeRule(rule: string): Promise<void>;
 }
@@ -30,14 +32,16 @@ const NEVER_WAITS: PermissionPort = {
 /** For what runs without a session, where nobody can be asked. */
 export const askNobody = (): PermissionPort => NEVER_WAITS;
 
-export function createPermissions({ policy, early, storeRule }: PermissionsDeps): Permissions {
+export function createPermissions({ policy, early, watch, storeRule }: PermissionsDeps): Permissions {
   const waiting = new Map<
     string,
     { readonly answered: Promise<PermissionAnswer>; settle(answer: PermissionAnswer): void }
   >();
   const keyOf = (sid: string, id: string): string => `${sid}|${id}`;
 
-  const open = (key: string, timeoutMs: number | null): Promise<PermissionAnswer> => {
+  const open = (sid: string, question: Question): Promise<PermissionAnswer> => {
+    const key = keyOf(sid, question.id);
+    const { timeoutMs } = policy;
     const { promise, resolve } = Promise.withResolvers<PermissionAnswer>();
     const timer = timeoutMs === null ? undefined : setTimeout(() => resolve(denied('timeout')), timeoutMs);
     const answered = promise.finally(() => {
@@ -45,6 +49,8 @@ export function createPermissions({ policy, early, storeRule }: PermissionsDeps)
       waiting.delete(key);
     });
     waiting.set(key, { answered, settle: resolve });
+    watch({ sid, question, answer: null });
+    void answered.then((answer) => watch({ sid, question, answer }));
     return answered;
   };
 
@@ -70,7 +76,7 @@ export function createPermissions({ policy, early, storeRule }: PermissionsDeps)
         if (policy.mode !== 'ask') return denied('nobody');
         if (signal.aborted) return denied('cancelled');
         const key = keyOf(sid, question.id);
-        const answered = waiting.get(key)?.answered ?? open(key, policy.timeoutMs);
+        const answered = waiting.get(key)?.answered ?? open(sid, question);
         const gone = Promise.withResolvers<PermissionAnswer>();
         const leave = () => {
           gone.resolve(denied('cancelled'));

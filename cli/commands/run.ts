@@ -1,8 +1,9 @@
 // `odin run`: one message to its answer, or the line prompt when a terminal gives none.
 
-import type { Odin } from '../../orchestrator/api.ts';
+import type { Odin, SeenQuestion } from '../../orchestrator/api.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { UserError } from '../../shared/outcome.ts';
+import type { QuestionFeed } from '../ask-user.ts';
 import { drainQueue } from '../drain-queue.ts';
 import { findSession } from '../find-session.ts';
 import { openModels } from '../open-models.ts';
@@ -35,9 +36,15 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   const limits = { maxSteps: options.maxSteps ?? config.maxSteps };
   const wanted = options.continue === true ? 'last' : (options.session ?? null);
   const permission = await permissionPolicy(options, isTerminal());
+  // Questions of other sessions that run here: those of the own one come with its events.
+  const feed: QuestionFeed & { own: string } = { asker: null, own: '' };
+  const onQuestion = (seen: SeenQuestion) => {
+    if (seen.sid !== feed.own) feed.asker?.see(seen);
+  };
   const open = async (odin: Odin): Promise<number> => {
     const isNew = wanted === null;
     const sid = isNew ? odin.newSession() : await findSession(odin, wanted);
+    feed.own = sid;
     const json = options.json ?? false;
     if (!odin.owner && (options.permission !== undefined || options.allow !== undefined)) {
       process.stderr.write(
@@ -55,10 +62,11 @@ export async function run(words: readonly string[], options: RunOptions): Promis
         renderer: rendererHere({ json, showPrompts: false }),
         input: process.stdin,
         output: process.stdout,
+        feed,
       });
     }
     const answering = permission.mode === 'ask' && isTerminal();
-    const main = rendererFor(odin, { json, showPrompts: false, answering });
+    const main = rendererFor(odin, { json, showPrompts: false, answering, feed });
     const { exitCode, endId } = await runMessage(odin, {
       sid,
       isNew,
@@ -66,10 +74,10 @@ export async function run(words: readonly string[], options: RunOptions): Promis
       renderer: main,
     }).finally(main.close);
     if (endId !== null) {
-      const aside = rendererFor(odin, { json, showPrompts: true, isAside: true, answering });
+      const aside = rendererFor(odin, { json, showPrompts: true, isAside: true, answering, feed });
       await drainQueue(odin, sid, endId, aside).finally(aside.close);
     }
     return exitCode;
   };
-  return await withOdin(place, models, open, { permission });
+  return await withOdin(place, models, open, { permission, onQuestion });
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { QuestionFeed } from '../../cli/ask-user.ts';
 import { linePrompt } from '../../cli/line-prompt.ts';
 import { noPaint } from '../../cli/paint.ts';
 import { createPlainRenderer } from '../../cli/render-plain.ts';
@@ -17,6 +18,9 @@ let folder: string;
 let server: ScriptedServer;
 let odin: Odin;
 const gate = Promise.withResolvers<void>();
+const feed: QuestionFeed = { asker: null };
+/** The session at the prompt. */
+let own = '';
 
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'odin-prompt-')));
@@ -41,6 +45,7 @@ beforeAll(async () => {
     home: join(folder, 'home'),
     models: models.value,
     permission: { mode: 'ask', timeoutMs: null },
+    onQuestion: (seen) => (seen.sid === own ? undefined : feed.asker?.see(seen)),
   });
 });
 afterAll(async () => {
@@ -52,6 +57,7 @@ afterAll(async () => {
 
 /** A prompt to type at; `until` resolves when what is on the screen since the last call matches. */
 function openPrompt(sid: string, isNew: boolean) {
+  own = sid;
   const input = new PassThrough();
   const output = new PassThrough();
   let screen = '';
@@ -69,7 +75,7 @@ function openPrompt(sid: string, isNew: boolean) {
     errIsTerminal: false,
     showPrompts: false,
   });
-  const ended = linePrompt(odin, { sid, isNew, mode: 'ask', limits: { maxSteps: 5 }, renderer, input, output });
+  const ended = linePrompt(odin, { sid, isNew, mode: 'ask', limits: { maxSteps: 5 }, renderer, feed, input, output });
   return {
     ended,
     input,
@@ -122,6 +128,23 @@ test('O24, G6: a question takes the next line, one after the other; what is no a
   expect(await prompt.type('what?\n', /say why\n$/)).not.toContain('? Read');
   expect(await prompt.type('n\n', /say why\n$/)).toMatch(/deny, by terminal\n[^]*\? Read /);
   expect(await prompt.type('w not there\n', /ask> $/)).toMatch(/deny, by terminal\n/);
+  prompt.input.write('/quit\n');
+  expect(await prompt.ended).toBe(0);
+});
+
+test('O24: a question of another session that runs here is asked here too, and says whose it is', async () => {
+  const prompt = openPrompt(odin.newSession(), true);
+  await prompt.type('', /ask> $/);
+  const other = odin.newSession();
+  const stop = new AbortController();
+  const events = odin.follow(other, { from: '$', signal: stop.signal });
+  await odin.submit(other, { mode: 'ask', body: 'look outside' });
+  const asked = await prompt.type('', /say why\n$/);
+  expect(asked).toContain(`(asked by main of session ${other}, question `);
+  await prompt.type('n\n', /deny, by terminal\n[^]*say why\n$/);
+  await prompt.type('n\n', /deny, by terminal\n/);
+  for await (const event of events) if (event.type === 'AgentDone') stop.abort();
+  expect(await odin.questions()).toEqual([]);
   prompt.input.write('/quit\n');
   expect(await prompt.ended).toBe(0);
 });

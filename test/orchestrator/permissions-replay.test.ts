@@ -31,6 +31,7 @@ async function call(word: string, past: readonly JournalEvent[], answer: Permiss
   const permissions = createPermissions({
     policy: { mode: 'ask', timeoutMs: null },
     early: () => ({ decision: answer, by: 'test' }),
+    watch: () => {},
     storeRule: () => Promise.resolve(),
   });
   const deps: ToolCallDeps = {
