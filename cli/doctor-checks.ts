@@ -1,10 +1,9 @@
 // What `odin doctor` looks at, one function a check. Each says what it found, or what to do; none throws.
 
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { execa } from 'execa';
 import { UserError } from '../shared/outcome.ts';
 import { openModels } from './open-models.ts';
 import { type Place, withOdin } from './place.ts';
@@ -19,7 +18,6 @@ export interface Check {
   readonly text: string;
 }
 
-const run = promisify(execFile);
 const MODEL_TIMEOUT_MS = 10_000;
 const PROGRAM_TIMEOUT_MS = 10_000;
 
@@ -92,7 +90,7 @@ async function redisConnection(place: Place): Promise<Check> {
 async function ripgrep(): Promise<Check> {
   try {
     const { rgPath } = await import('@vscode/ripgrep');
-    const { stdout } = await run(rgPath, ['--version'], { timeout: PROGRAM_TIMEOUT_MS });
+    const { stdout } = await execa(rgPath, ['--version'], { timeout: PROGRAM_TIMEOUT_MS });
     return { name: 'ripgrep', ok: true, needed: true, text: firstLine(stdout) };
   } catch (error) {
     const text = `does not run (${firstLine((error as Error).message)}): run \`npm ci\` in Odin's folder`;
@@ -154,7 +152,7 @@ async function program(name: string, needed: boolean, advice: string): Promise<C
 
 async function versionOf(name: string): Promise<string | null> {
   try {
-    const { stdout } = await run(name, ['--version'], { timeout: PROGRAM_TIMEOUT_MS });
+    const { stdout } = await execa(name, ['--version'], { timeout: PROGRAM_TIMEOUT_MS });
     return firstLine(stdout);
   } catch {
     return null;

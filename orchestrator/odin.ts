@@ -33,6 +33,7 @@ import { type Inbox, openInbox } from './inbox.ts';
 import type { InboxMessage } from './inbox-message.ts';
 import { readLog } from './journal-read.ts';
 import { workspaceId } from './keys.ts';
+import { type Log, openLog } from './log.ts';
 import { withInlinePayload } from './payloads.ts';
 import { askNobody, createPermissions, type Permissions } from './permissions.ts';
 import { grantedRules, NO_PERMISSIONS, type PermissionMemory, readOpenQuestions } from './permissions-memory.ts';
@@ -118,7 +119,8 @@ function openWorld(
     closing: closing.signal,
   });
   const lockName = `ws:${options.home}:${ws}`;
-  const log = (message: string, detail: Record<string, unknown>) => options.log?.(message, detail);
+  const logFile = openLog(options.home, Boolean(process.env['ODIN_LOG']), scrub);
+  const log: Log = options.log ?? logFile.log;
   let owned: { readonly dispatcher: Dispatcher; readonly runner: SessionRunner; release(): void } | null = null;
   let control: Control | null = null;
   let clientQueue: Promise<TurnQueue> | null = null;
@@ -411,6 +413,7 @@ function openWorld(
       await pool.close();
       await handle.close();
       owned?.release();
+      await logFile.flushed();
     },
   };
   return { odin, seekOwnership, ownForCommands };
