@@ -129,7 +129,7 @@ export interface Odin {
     questionId: string,
     decision: PermissionDecision,
     options: { readonly by: string; readonly word?: string },
-  ): Promise<OpenQuestion>;
+  ): Promise<Question & { readonly sid: string }>;
   sessions(): Promise<readonly SessionSummary[]>;
   /** The newest session of this workspace, or null. */
   lastSession(): Promise<string | null>;

@@ -5,6 +5,7 @@ import { homedir } from 'node:os';
 import { modelInfo } from '../llm/model-info.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import type { CommandRules, ToolContext, ToolResponse } from '../shared/define-tool.ts';
+import type { Question } from '../shared/events.ts';
 import type { FileIntent, FilesPort } from '../shared/files-port.ts';
 import { opId, ulid } from '../shared/ids.ts';
 import type { Json } from '../shared/json.ts';
@@ -354,7 +355,9 @@ function openWorld(
     },
     questions: readQuestions,
     async answer(questionId, decision, { by, word }) {
-      const found = (await readQuestions()).filter(({ id }) => questionId !== '' && id.startsWith(questionId));
+      const isMeant = ({ id }: Question) => questionId !== '' && id.startsWith(questionId);
+      const here = permissions.waiting().filter(isMeant);
+      const found = here.length > 0 ? here : (await readQuestions()).filter(isMeant);
       const question = found[0];
       if (!question) throw noQuestion(questionId);
       if (found.length > 1)

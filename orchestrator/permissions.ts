@@ -10,6 +10,8 @@ export interface Permissions {
   forSession(sid: string): PermissionPort;
   /** Gives the answer to a question that waits here; false when none does. */
   answer(sid: string, questionId: string, answer: PermissionAnswer): boolean;
+  /** What waits here; some of it is not durable yet, and can be answered all the same. */
+  waiting(): readonly (Question & { readonly sid: string })[];
 }
 
 export interface PermissionsDeps {
@@ -35,7 +37,11 @@ export const askNobody = (): PermissionPort => NEVER_WAITS;
 export function createPermissions({ policy, early, watch, storeRule }: PermissionsDeps): Permissions {
   const waiting = new Map<
     string,
-    { readonly answered: Promise<PermissionAnswer>; settle(answer: PermissionAnswer): void }
+    {
+      readonly asked: Question & { readonly sid: string };
+      readonly answered: Promise<PermissionAnswer>;
+      settle(answer: PermissionAnswer): void;
+    }
   >();
   const keyOf = (sid: string, id: string): string => `${sid}|${id}`;
 
@@ -48,7 +54,7 @@ export function createPermissions({ policy, early, watch, storeRule }: Permissio
       clearTimeout(timer);
       waiting.delete(key);
     });
-    waiting.set(key, { answered, settle: resolve });
+    waiting.set(key, { asked: { ...question, sid }, answered, settle: resolve });
     watch({ sid, question, answer: null });
     void answered.then((answer) => watch({ sid, question, answer }));
     return answered;
@@ -93,6 +99,7 @@ export function createPermissions({ policy, early, watch, storeRule }: Permissio
       open?.settle(answer);
       return open !== undefined;
     },
+    waiting: () => [...waiting.values()].map(({ asked }) => asked),
   };
 }
 
