@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { type BenchReport, printTable } from './report.ts';
 
 const BENCHES: Readonly<Record<string, (options: { readonly rounds: number }) => Promise<BenchReport>>> = {
+  commands: async (options) => (await import('./commands.ts')).benchCommands(options),
   files: async (options) => (await import('./files.ts')).benchFiles(options),
   turn: async (options) => (await import('./turn.ts')).benchTurn(options),
 };

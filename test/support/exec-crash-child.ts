@@ -45,6 +45,7 @@ if (intent) {
     const { exitCode, output } = resumed.result;
     append({ n: next++, done: resumed.how, exitCode, output: output.head });
   } else append({ n: next++, done: resumed.kind });
+  process.stdout.write('resumed\n');
 }
 process.stdout.write('ready\n');
 

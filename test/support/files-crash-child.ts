@@ -41,7 +41,10 @@ const lines = existsSync(journal)
 let next = lines.filter((line) => line.done).length;
 const open = lines.findLast((line) => line.n === next && line.intent);
 const intent = fileIntentOf(open?.intent ?? null);
-if (intent) append({ n: next++, done: must(await resumeEdit(files, intent)).how });
+if (intent) {
+  append({ n: next++, done: must(await resumeEdit(files, intent)).how });
+  process.stdout.write('resumed\n');
+}
 
 for (let made = 1; next < order.changes; next++, made++) {
   const n = next;

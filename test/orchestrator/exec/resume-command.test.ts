@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,8 +8,8 @@ import { finishCommand } from '../../../orchestrator/exec/finish-command.ts';
 import { claimNever, shimState, startShim } from '../../../orchestrator/exec/shim.ts';
 import { createScrub } from '../../../shared/scrub.ts';
 import { type ExecBench, openExecBench, UNCONFINED, until } from '../../support/exec-bench.ts';
-import type { CommandCrashOrder, CommandLine } from '../../support/exec-crash-child.ts';
 import { messageOf, printedSeed, randomFrom } from '../../support/files-bench.ts';
+import { killCommands } from '../../support/kill-commands.ts';
 
 let bench: ExecBench;
 beforeEach(() => {
@@ -139,46 +139,11 @@ test('DURABILITY 8: the model is told how it ended, that it did not run, or noth
   expect(commandIntentOf({ kind: 'file', path: '/x' })).toBeNull();
 });
 
-test('DURABILITY 15.1: 40 kills of the owner between intent and result: each command ran once, none is unknown', async () => {
-  const random = randomFrom(printedSeed('commands and kills'));
-  const order: CommandCrashOrder = {
-    root: bench.root,
-    home: bench.home,
-    journal: join(bench.base, 'journal'),
-    commands: 400,
-  };
-  for (let kills = 0; kills < 40; kills++) {
-    const owner = spawn(process.execPath, ['test/support/exec-crash-child.ts', JSON.stringify(order)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    await once(owner.stdout, 'data');
-    const delayMs = random(60);
-    await new Promise((resolve) => setTimeout(resolve, delayMs));
-    expect(owner.exitCode).toBeNull();
-    owner.kill('SIGKILL');
-    await once(owner, 'exit');
-  }
-  const done = await finishJournal(order);
-  const ran = effects().trim().split('\n').map(Number);
-  expect(ran).toEqual(done.map((line) => line.n));
-  expect(done.filter((line) => line.done === 'unknown' || line.done === 'never ran')).toEqual([]);
-  for (const { n, exitCode, output } of done)
-    expect({ n, exitCode, output }).toEqual({ n, exitCode: n % 5, output: `out ${n}\n` });
-  const resumed = done.filter((line) => line.done !== 'ran').length;
-  process.stderr.write(`${done.length} commands, ${resumed} of them resumed\n`);
+test('DURABILITY 15.1: 40 kills of the owner, before, between and after intent and result: each command ran once, none is unknown', async () => {
+  const result = await killCommands(bench.base, 80, 40, randomFrom(printedSeed('commands and kills')));
+  const { kills, lost, doubled, misordered, unknown, resumed } = result;
+  process.stderr.write(`${kills} kills, ${resumed} commands resumed\n`);
+  expect({ lost, doubled, misordered, unknown }).toEqual({ lost: 0, doubled: 0, misordered: 0, unknown: 0 });
+  expect(kills).toBeGreaterThan(30);
   expect(resumed).toBeGreaterThan(5);
 }, 60_000);
-
-/** One last life that settles the open command and starts no new one. */
-async function finishJournal(order: CommandCrashOrder): Promise<readonly CommandLine[]> {
-  const owner = spawn(
-    process.execPath,
-    ['test/support/exec-crash-child.ts', JSON.stringify({ ...order, commands: 0 })],
-    {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  );
-  await once(owner, 'exit');
-  const lines = readFileSync(order.journal, 'utf8').trim().split('\n');
-  return lines.map((line) => JSON.parse(line) as CommandLine).filter((line) => line.done);
-}

@@ -8,6 +8,8 @@ export interface Case {
   readonly id: string;
   readonly command: string;
   readonly facts: Facts;
+  /** The links that `facts.resolve` knows. */
+  readonly links: Readonly<Record<string, string>>;
   readonly expected: CommandClass;
   readonly readOnly: string;
   readonly edit: string;
@@ -50,10 +52,12 @@ export function readCases(name: string): readonly Case[] {
     .map((line) => {
       const [id = '', command = '', facts = '', expected = '', readOnly = '', edit = '', category = '', why = ''] =
         line.split('\t');
+      const given = JSON.parse(facts) as GivenFacts;
       return {
         id,
         command: JSON.parse(command) as string,
-        facts: factsOf(JSON.parse(facts) as GivenFacts),
+        facts: factsOf(given),
+        links: given.links ?? {},
         expected: expected as CommandClass,
         readOnly,
         edit,

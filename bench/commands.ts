@@ -1,0 +1,86 @@
+// bench commands: a command through Odin's port (intent, shim, sandbox or none, output, result) beside a bare `bash -c true`,
+// in turns in one run; and decide() over the table of commands. Without bubblewrap the sandboxed figure is not taken.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type FoundSandbox, findSandbox } from '../orchestrator/exec/sandbox.ts';
+import { openExecBench, UNCONFINED } from '../test/support/exec-bench.ts';
+import { readCases } from '../test/tools/safety/cases.ts';
+import { decide } from '../tools/safety/decide.ts';
+import { atMost, type BenchReport, median, report } from './report.ts';
+
+/** A median of fewer is not one to judge by. */
+const MIN_COMMANDS = 60;
+const COMMANDS_A_ROUND = 10;
+/** Decisions of one command in a row, so that a sample is long beside the clock's grain. */
+const DECISIONS = 20;
+/** The compiler needs a few to settle. */
+const WARM_UP = 3;
+
+/** Runs `rounds` times ten commands of each kind, 60 at least. `found` is this machine's sandbox. */
+export async function benchCommands(options: { readonly rounds: number }, found?: FoundSandbox): Promise<BenchReport> {
+  const { status, sandbox } = found ?? (await findSandbox());
+  const count = Math.max(MIN_COMMANDS, options.rounds * COMMANDS_A_ROUND);
+  const times = await commandTimes(count, sandbox === null ? null : { status, sandbox });
+  const bare = median(times.bare) as number;
+  const unconfined = median(times.unconfined) as number;
+  const sandboxed = median(times.sandboxed);
+  const perDecision = decisionTimes(options.rounds);
+  const reason = status.kind === 'none' ? status.reason : undefined;
+  return report(
+    'commands',
+    [
+      { name: 'command in the sandbox', unit: 'ms', odin: sandboxed, floor: bare },
+      { name: 'command without a sandbox', unit: 'ms', odin: unconfined, floor: bare },
+      { name: 'decide, median command', unit: 'µs', odin: median(perDecision), floor: null },
+      { name: 'decide, slowest command', unit: 'µs', odin: Math.max(...perDecision), floor: null },
+    ],
+    [
+      atMost('sandboxed over bare', sandboxed === null ? null : sandboxed - bare, 10, 'ms', reason),
+      atMost('decide, median command', median(perDecision), 50, 'µs'),
+    ],
+  );
+}
+
+async function commandTimes(count: number, found: FoundSandbox | null) {
+  const unconfined = openExecBench(UNCONFINED);
+  const sandboxed = found === null ? null : openExecBench(found);
+  const times = { bare: [] as number[], unconfined: [] as number[], sandboxed: [] as number[] };
+  try {
+    for (let n = -WARM_UP; n < count; n++) {
+      const bare = await timed(bareTrue);
+      const free = await timed(() => unconfined.run('true'));
+      const confined = sandboxed && (await timed(() => sandboxed.run('true')));
+      if (n < 0) continue;
+      times.bare.push(bare);
+      times.unconfined.push(free);
+      if (confined !== null) times.sandboxed.push(confined);
+    }
+  } finally {
+    await unconfined.close();
+    await sandboxed?.close();
+  }
+  return times;
+}
+
+const bareTrue = () => once(spawn('/bin/bash', ['-c', 'true'], { stdio: 'ignore' }), 'exit');
+
+async function timed(action: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await action();
+  return performance.now() - start;
+}
+
+/** Microseconds a decision, for each command of the table: the median of the rounds. */
+function decisionTimes(rounds: number): readonly number[] {
+  const cases = readCases('commands.tsv');
+  const samples = cases.map(() => [] as number[]);
+  for (let round = -WARM_UP; round < rounds; round++) {
+    for (const [at, { command, facts }] of cases.entries()) {
+      const start = performance.now();
+      for (let n = 0; n < DECISIONS; n++) decide(command, facts);
+      if (round >= 0) samples[at]?.push(((performance.now() - start) * 1_000) / DECISIONS);
+    }
+  }
+  return samples.map((sample) => median(sample) as number);
+}
