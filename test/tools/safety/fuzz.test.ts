@@ -221,8 +221,8 @@ test(
           .map((name) => ({ name, script })),
       );
       const commands = ran.reduce((sum, names) => sum + names.length, 0);
-    console.info(`${commands} commands run by bash in ${SCRIPTS} scripts, ${missed.length} not seen by decide()`);
-    expect(missed).toEqual([]);
+      console.info(`${commands} commands run by bash in ${SCRIPTS} scripts, ${missed.length} not seen by decide()`);
+      expect(missed).toEqual([]);
       expect(ran.filter((names) => names.length > 0).length).toBeGreaterThan(SCRIPTS / 4);
     } finally {
       rmSync(folder, { recursive: true, force: true });
