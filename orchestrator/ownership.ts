@@ -1,0 +1,213 @@
+// Which process runs the workspace's turns: the one that holds its kernel lock (DURABILITY 1). It runs them through the
+// dispatcher, and takes the requests of other processes from the control stream: cancels, and answers to questions.
+
+import { modelInfo } from '../llm/model-info.ts';
+import { cleanText } from '../shared/clean-text.ts';
+import type { ToolContext } from '../shared/define-tool.ts';
+import { UserError } from '../shared/outcome.ts';
+import type { PermissionAnswer } from '../shared/ports.ts';
+import { getModeTools } from '../tools/registry.ts';
+import type { ModelPair } from './api.ts';
+import { type Control, type ControlEntry, openControl } from './control.ts';
+import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import { createPermissions, type Permissions } from './permissions.ts';
+import { readOpenQuestions } from './permissions-memory.ts';
+import { lock, tryLock } from './process-lock.ts';
+import { resumeEffect } from './resume-effect.ts';
+import { createSessionRunner, type SessionRunner } from './session-runner.ts';
+import type { World } from './world.ts';
+
+export interface Owned {
+  readonly dispatcher: Dispatcher;
+  readonly runner: SessionRunner;
+}
+
+export interface Ownership {
+  /** Null while another process, or none, owns the workspace. */
+  owned(): Owned | null;
+  readonly permissions: Permissions;
+  /** Makes this process the owner, now or when the present one leaves. */
+  seek(models: ModelPair): Promise<void>;
+  /** Owns the workspace if it is free, for file commands that this process itself submits; everything else waits. */
+  ownForCommands(): Promise<void>;
+  /** Whether some process owns the workspace now. */
+  isTaken(): Promise<boolean>;
+  /** Puts back what runs, so that another process can go on with it. */
+  stop(): Promise<void>;
+  /** The very last step of leaving: the next owner may begin. */
+  release(): void;
+}
+
+/** A process that is up for this long takes part in the queue; a shorter run need not load it. */
+const QUEUE_AFTER_MS = 1_000;
+
+export function createOwnership(world: World): Ownership {
+  const { handle, ws, log, closing, options } = world;
+  const lockName = `ws:${options.home}:${ws}`;
+  let owned: (Owned & { release(): void }) | null = null;
+  let control: Control | null = null;
+
+  const permissions = createPermissions({
+    policy: options.permission ?? { mode: 'deny', timeoutMs: null },
+    early: (sid, questionId) => earlyAnswer(sid, questionId),
+    watch: (seen) => options.onQuestion?.(seen),
+    storeRule: (rule) => world.ruleStore.add(rule, Date.now()),
+  });
+
+  const own = (held: { release(): void }, models: ModelPair, chain: boolean): Owned => {
+    const cancelledBy = (sid: string, seq: number): string | null => {
+      const entry = control?.pending(sid).find(({ message }) => message.type === 'cancel' && message.seq === seq);
+      return entry ? `ctl:${entry.id}` : null;
+    };
+    const runner = createRunner(world, models, permissions, cancelledBy);
+    const dispatcher = createDispatcher({ runner, chain, openQueue: () => world.openQueue(), log });
+    owned = { dispatcher, runner, release: () => held.release() };
+    return owned;
+  };
+
+  /** In this order: cancels and answers that wait are known before what they are about goes on. */
+  const takePart = ({ dispatcher, runner }: Owned): void => {
+    listen(runner)
+      .then(() => (closing.aborted ? undefined : dispatcher.start()))
+      .catch((error: unknown) => log('the queue did not open', { error: String(error) }));
+  };
+
+  /** Takes requests of other processes. */
+  const listen = async (runner: SessionRunner): Promise<void> => {
+    control = await openControl(handle, ws, (entry) => {
+      const { id, sid, message } = entry;
+      if (message.type === 'answer') {
+        takeAnswer(entry, message).catch((error: unknown) => log('an answer stays', { error: String(error) }));
+      } else if (runner.cancel(sid, message.seq, message.by)) void control?.acknowledge(id);
+    });
+    if (closing.aborted) control.close();
+  };
+
+  /** An answer from another process. One that comes before its question is asked again stays until then. */
+  const takeAnswer = async (entry: ControlEntry, message: AnswerMessage): Promise<void> => {
+    const { sid } = entry;
+    if (permissions.answer(sid, message.questionId, answerOf(message))) return acknowledgeAnswer(entry, message);
+    const open = await readOpenQuestions(handle.client, sid);
+    if (!open.some(({ question }) => question.id === message.questionId)) await control?.acknowledge(entry.id);
+  };
+
+  const earlyAnswer = (sid: string, questionId: string): PermissionAnswer | null => {
+    for (const entry of control?.pending(sid) ?? []) {
+      const { message } = entry;
+      if (message.type !== 'answer' || message.questionId !== questionId) continue;
+      acknowledgeAnswer(entry, message).catch((error: unknown) => log('an answer stays', { error: String(error) }));
+      return answerOf(message);
+    }
+    return null;
+  };
+
+  /** Once it is in the journal. */
+  const acknowledgeAnswer = async (entry: ControlEntry, { questionId }: AnswerMessage): Promise<void> => {
+    for await (const event of world.bus.subscribe(entry.sid, closing)) {
+      if (event.type !== 'PermissionAnswered' || event.questionId !== questionId) continue;
+      await control?.acknowledge(entry.id);
+      return;
+    }
+  };
+
+  return {
+    owned: () => owned,
+    permissions,
+    async seek(models) {
+      const held = await tryLock(lockName);
+      if (held) {
+        const now = own(held, models, true);
+        const timer = setTimeout(() => takePart(now), QUEUE_AFTER_MS);
+        closing.addEventListener('abort', () => clearTimeout(timer), { once: true });
+        return;
+      }
+      lock(lockName, closing).then(
+        (later) => {
+          if (closing.aborted) later.release();
+          else takePart(own(later, models, true));
+        },
+        (error: unknown) => {
+          if (!closing.aborted) log('ownership was not gained', { error: String(error) });
+        },
+      );
+    },
+    async ownForCommands() {
+      const held = await tryLock(lockName);
+      if (held) own(held, NO_MODELS, false);
+    },
+    async isTaken() {
+      if (owned) return true;
+      const free = await tryLock(lockName);
+      free?.release();
+      return free === null;
+    },
+    async stop() {
+      await owned?.dispatcher.close();
+      control?.close();
+    },
+    release: () => owned?.release(),
+  };
+}
+
+function createRunner(
+  world: World,
+  models: ModelPair,
+  permissions: Permissions,
+  cancelledBy: (sid: string, seq: number) => string | null,
+): SessionRunner {
+  const { root, config, scrub, search, smallModel, log } = world;
+  return createSessionRunner({
+    redis: world.handle.client,
+    ws: world.ws,
+    root,
+    cwd: world.options.cwd,
+    blobs: world.blobs,
+    files: world.files,
+    bus: world.bus,
+    models,
+    maxSteps: config.maxSteps,
+    instructions: () => world.instructions(),
+    cancelledBy,
+    now: Date.now,
+    turnDeps: (sid, mode, todos, memory) => ({
+      permissions: permissions.forSession(sid),
+      toolRule: (tool) => config.toolRules[tool],
+      scrub,
+      clean: cleanText,
+      tools: (wanted) => getModeTools(wanted, false),
+      provider: (model) => models.provider(model),
+      maxOutputTokens: (model) => modelInfo(model).maxOutputTokens,
+      cachedFiles: () => world.portOf(sid).list(),
+      context: (call, more): ToolContext => ({
+        editValidation: config.edit.validation ?? 'auto',
+        root,
+        mode,
+        op: call.op,
+        files: world.portOf(sid),
+        search,
+        model: smallModel,
+        exec: world.commands.portFor(sid),
+        commandRules: world.commandRules(memory()),
+        todos,
+        ...more,
+      }),
+      finishIntent: ({ intent }) => resumeEffect(world, sid, intent),
+      now: Date.now,
+      log,
+    }),
+  });
+}
+
+type AnswerMessage = Extract<ControlEntry['message'], { readonly type: 'answer' }>;
+
+const answerOf = ({ decision, by, word }: AnswerMessage): PermissionAnswer => ({
+  decision,
+  by,
+  ...(word === undefined ? {} : { word }),
+});
+
+const NO_MODELS: ModelPair = {
+  model: 'none/none',
+  smallModel: 'none/none',
+  provider: () => Promise.reject(new UserError('No model is set up; `odin doctor` says how to set one up.')),
+};

@@ -1,0 +1,133 @@
+// What an Odin process opens and closes: Redis, the workspace, the files, the pools, the settings. It decides nothing and runs
+// nothing; who owns the workspace is ownership.ts, the facade is odin.ts.
+
+import { homedir } from 'node:os';
+import type { FilesPort } from '../shared/files-port.ts';
+import { UserError } from '../shared/outcome.ts';
+import type { SmallModelPort } from '../shared/ports.ts';
+import { createScrub, type Scrub } from '../shared/scrub.ts';
+import type { SearchPort } from '../shared/search-port.ts';
+import type { OpenOptions } from './api.ts';
+import { type Blobs, openBlobs } from './blobs.ts';
+import { type CommandRulesSource, createCommandRules } from './command-rules.ts';
+import { type Config, loadConfig } from './config.ts';
+import { createEventBus, type EventBus } from './event-bus.ts';
+import { type Commands, openCommands } from './exec/commands.ts';
+import type { FileCacheConfig } from './files/file-cache.ts';
+import { createFiles, type Files } from './files/files.ts';
+import { type Inbox, openInbox } from './inbox.ts';
+import { workspaceId } from './keys.ts';
+import { type Log, openLog } from './log.ts';
+import { openRuleStore, type RuleStore } from './permissions-rules.ts';
+import { openHeavyPool } from './pool.ts';
+import { openTurnQueue, type TurnQueue } from './queue.ts';
+import { connectRedis, type RedisHandle } from './redis.ts';
+import { openSearch } from './search.ts';
+import { openSmallModel } from './small-model.ts';
+import { findRoot, readInstructions } from './workspace.ts';
+
+export interface World {
+  readonly options: OpenOptions;
+  /** Real path of the project's root, and the workspace's id made of it. */
+  readonly root: string;
+  readonly ws: string;
+  readonly handle: RedisHandle;
+  readonly config: Config;
+  readonly blobs: Blobs;
+  readonly files: Files;
+  readonly inbox: Inbox;
+  readonly bus: EventBus;
+  readonly search: SearchPort;
+  readonly smallModel: SmallModelPort;
+  readonly commands: Commands;
+  readonly ruleStore: RuleStore;
+  readonly commandRules: CommandRulesSource;
+  readonly scrub: Scrub;
+  readonly log: Log;
+  /** Aborts when the process begins to leave. */
+  readonly closing: AbortSignal;
+  /** The files as a session's main agent sees them. */
+  portOf(sid: string): FilesPort;
+  /** Text of the project's instructions, read once. */
+  instructions(): Promise<string>;
+  openQueue(): Promise<TurnQueue>;
+  /** Aborts `closing`; what runs on it is stopped by its owner before `close`. */
+  leave(): void;
+  close(): Promise<void>;
+}
+
+/** Throws UserError with one line when Redis or the settings cannot be used; then nothing stays open. */
+export async function openWorld(options: OpenOptions): Promise<World> {
+  const root = findRoot(options.cwd);
+  const notice = options.notice ?? (() => {});
+  // Loads the SDK while Redis comes up; whoever needs the provider hears of a failure.
+  if (options.models) options.models.provider(options.models.model).catch(() => {});
+  const { redisUrl, home } = options;
+  const [handle, config] = await Promise.all([
+    connectRedis({ home, notice, ...(redisUrl === undefined ? {} : { redisUrl }) }),
+    loadConfig({ projectRoot: root, home }),
+  ]);
+  if (config.ok) return worldOf(options, root, handle, config.value);
+  await handle.close();
+  throw new UserError(config.failure.message);
+}
+
+function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config: Config): World {
+  const { home } = options;
+  const ws = workspaceId(root, handle.scope);
+  const blobs = openBlobs(home);
+  const files = createFiles({ root, blobs, cache: cacheLimits(config) });
+  const pool = openHeavyPool();
+  const closing = new AbortController();
+  const commands = openCommands({ root, home, userHome: homedir(), env: process.env, closing: closing.signal });
+  const scrub = createScrub(process.env);
+  const logFile = openLog(home, Boolean(process.env['ODIN_LOG']), scrub);
+  const log = options.log ?? logFile.log;
+  const ruleStore = openRuleStore(home, root);
+  const ports = new Map<string, FilesPort>();
+  let instructions: Promise<string> | null = null;
+
+  return {
+    options,
+    root,
+    ws,
+    handle,
+    config,
+    blobs,
+    files,
+    inbox: openInbox(handle.client, blobs, ws, root),
+    bus: createEventBus(),
+    search: openSearch(pool),
+    smallModel: openSmallModel(options.models),
+    commands,
+    ruleStore,
+    commandRules: createCommandRules(config, ruleStore, options.permission?.allow ?? []),
+    scrub,
+    log,
+    closing: closing.signal,
+    portOf(sid) {
+      const port = ports.get(sid) ?? files.portFor();
+      ports.set(sid, port);
+      return port;
+    },
+    instructions() {
+      instructions ??= readInstructions(root);
+      return instructions;
+    },
+    openQueue: () => openTurnQueue(handle, ws, (error) => log('the queue reports', { error: error.message })),
+    leave: () => closing.abort(),
+    async close() {
+      await commands.close();
+      await pool.close();
+      await handle.close();
+      await logFile.flushed();
+    },
+  };
+}
+
+function cacheLimits(config: Config): Partial<FileCacheConfig> {
+  const { evictionPolicy, ...limits } = config.fileCache;
+  const cache = { ...limits, ...(evictionPolicy === undefined ? {} : { eviction: evictionPolicy }) };
+  // The schema's optional keys are absent or have a value, never undefined.
+  return cache as Partial<FileCacheConfig>;
+}
