@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { atMost, type Goal } from '../../bench/report.ts';
 import { findSandbox } from '../../orchestrator/exec/sandbox.ts';
-import { randomFrom } from '../support/files-bench.ts';
 import { killCommands } from '../support/kill-commands.ts';
 import { killEdits } from '../support/kill-edits.ts';
 import type { KillResult } from '../support/kill-owner.ts';
+import { randomFrom } from '../support/seed.ts';
 import { crashReport, printCrash } from './report.ts';
 
 interface CrashScript {

@@ -78,21 +78,3 @@ export function codeOf(outcome: Outcome<unknown>): string {
 export function messageOf(outcome: Outcome<unknown>): string {
   return outcome.ok ? 'ok' : outcome.failure.message;
 }
-
-/** A seed for this run, or the one of ODIN_SEED, printed so that a failure can be repeated. */
-export function printedSeed(name: string): number {
-  const seed = Number(process.env['ODIN_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-  process.stderr.write(`${name}: ODIN_SEED=${seed}\n`);
-  return seed;
-}
-
-/** A small generator of numbers in [0, below), the same for the same seed (mulberry32). */
-export function randomFrom(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
-}

@@ -6,7 +6,8 @@ import { editTool } from '../../tools/edit-tool.ts';
 import { multiEditTool } from '../../tools/multi-edit-tool.ts';
 import { writeFileTool } from '../../tools/write-file.ts';
 import { type EditBench, openEditBench } from '../support/edit-bench.ts';
-import { codeOf, messageOf, must, printedSeed } from '../support/files-bench.ts';
+import { codeOf, messageOf, must } from '../support/files-bench.ts';
+import { printedSeed } from '../support/seed.ts';
 
 let bench: EditBench;
 beforeEach(() => {

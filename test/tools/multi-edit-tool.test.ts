@@ -4,7 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { multiEditTool } from '../../tools/multi-edit-tool.ts';
 import { type EditBench, openEditBench } from '../support/edit-bench.ts';
-import { codeOf, messageOf, must, printedSeed } from '../support/files-bench.ts';
+import { codeOf, messageOf, must } from '../support/files-bench.ts';
+import { printedSeed } from '../support/seed.ts';
 
 let bench: EditBench;
 beforeEach(() => {
@@ -91,5 +92,5 @@ test('O17: MultiEditTool against a plain reference, all or nothing', async () =>
     }),
     { seed, numRuns: 2_000 },
   );
-  expect(made).toBeGreaterThan(100);
+  expect(made).toBeGreaterThan(50);
 }, 60_000);

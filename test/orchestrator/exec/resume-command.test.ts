@@ -8,8 +8,9 @@ import { finishCommand } from '../../../orchestrator/exec/finish-command.ts';
 import { claimNever, shimState, startShim } from '../../../orchestrator/exec/shim.ts';
 import { createScrub } from '../../../shared/scrub.ts';
 import { type ExecBench, openExecBench, UNCONFINED, until } from '../../support/exec-bench.ts';
-import { messageOf, printedSeed, randomFrom } from '../../support/files-bench.ts';
+import { messageOf } from '../../support/files-bench.ts';
 import { killCommands } from '../../support/kill-commands.ts';
+import { printedSeed, randomFrom } from '../../support/seed.ts';
 
 let bench: ExecBench;
 beforeEach(() => {

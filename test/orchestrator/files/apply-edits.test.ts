@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { applyEdits } from '../../../orchestrator/files/apply-edits.ts';
 import { decodeText, encodeText } from '../../../orchestrator/files/text-format.ts';
 import type { TextEdit } from '../../../shared/files-port.ts';
-import { codeOf, messageOf, must, printedSeed } from '../../support/files-bench.ts';
+import { codeOf, messageOf, must } from '../../support/files-bench.ts';
+import { printedSeed } from '../../support/seed.ts';
 
 const RUNS = 2_500;
 

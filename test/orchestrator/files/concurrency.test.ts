@@ -1,15 +1,8 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Json } from '../../../shared/json.ts';
-import {
-  codeOf,
-  type FilesBench,
-  messageOf,
-  must,
-  openFilesBench,
-  printedSeed,
-  randomFrom,
-} from '../../support/files-bench.ts';
+import { codeOf, type FilesBench, messageOf, must, openFilesBench } from '../../support/files-bench.ts';
+import { printedSeed, randomFrom } from '../../support/seed.ts';
 
 let bench: FilesBench;
 afterEach(() => bench.close());

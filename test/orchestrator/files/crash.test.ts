@@ -2,8 +2,8 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { printedSeed, randomFrom } from '../../support/files-bench.ts';
 import { killEdits } from '../../support/kill-edits.ts';
+import { printedSeed, randomFrom } from '../../support/seed.ts';
 
 /** A short slice of `npm run crash -- edits`. */
 const KILLS = 40;

@@ -2,7 +2,8 @@ import { rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createFileCache, DEFAULT_FILE_CACHE, type FileCacheConfig } from '../../../orchestrator/files/file-cache.ts';
-import { FAST_FOLDER, type FilesBench, must, openFilesBench, printedSeed } from '../../support/files-bench.ts';
+import { FAST_FOLDER, type FilesBench, must, openFilesBench } from '../../support/files-bench.ts';
+import { printedSeed } from '../../support/seed.ts';
 
 const RUNS = 2_000;
 let bench: FilesBench | undefined;

@@ -7,15 +7,8 @@ import { createFiles } from '../../../orchestrator/files/files.ts';
 import { fileIntentOf, resumeEdit } from '../../../orchestrator/files/resume-edit.ts';
 import { moveChange } from '../../../orchestrator/files/undo.ts';
 import type { FileChange } from '../../../shared/files-port.ts';
-import {
-  codeOf,
-  FAST_FOLDER,
-  type FilesBench,
-  messageOf,
-  must,
-  openFilesBench,
-  printedSeed,
-} from '../../support/files-bench.ts';
+import { codeOf, FAST_FOLDER, type FilesBench, messageOf, must, openFilesBench } from '../../support/files-bench.ts';
+import { printedSeed } from '../../support/seed.ts';
 
 let bench: FilesBench;
 beforeEach(() => {

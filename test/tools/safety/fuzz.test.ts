@@ -8,22 +8,13 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { decide } from '../../../tools/safety/decide.ts';
 import { severity } from '../../../tools/safety/decision.ts';
+import { printedSeed, randomFrom } from '../../support/seed.ts';
 import { factsOf } from './cases.ts';
 
 /** ODIN_FUZZ_RUNS=5000 for the full count, as `npm run fuzz` does. */
 const SCRIPTS = Number(process.env['ODIN_FUZZ_RUNS'] ?? 300);
 const STUBS = Array.from({ length: 8 }, (_, n) => `stub${n}`);
-const seed = Number(process.env['ODIN_TEST_SEED'] ?? Date.now() % 2 ** 31);
-
-/** A small generator of its own, so that a seed gives the same scripts everywhere. */
-function randomFrom(start: number): (below: number) => number {
-  let state = start >>> 0;
-  return (below) => {
-    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) >>> 0;
-    const mixed = Math.imul(state ^ (state >>> 13), 0x297a2d39) >>> 0;
-    return ((mixed ^ (mixed >>> 16)) >>> 0) % below;
-  };
-}
+const seed = printedSeed('tools/safety fuzz');
 
 function scriptsFrom(start: number): readonly string[] {
   const random = randomFrom(start);
@@ -201,7 +192,6 @@ function runAll(scripts: readonly string[], folder: string): readonly (readonly 
 test(
   `O18, R1: decide() sees every command that the real bash runs in ${SCRIPTS} random scripts`,
   () => {
-    console.info(`tools/safety fuzz: ODIN_TEST_SEED=${seed}`);
     const scripts = scriptsFrom(seed);
     const folder = mkdtempSync(join(tmpdir(), 'odin-fuzz-'));
     try {

@@ -2,11 +2,11 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { decide } from '../../../tools/safety/decide.ts';
 import { severity } from '../../../tools/safety/decision.ts';
+import { printedSeed } from '../../support/seed.ts';
 import { allCases, type Case, factsOf } from './cases.ts';
 
-const seed = Number(process.env['ODIN_TEST_SEED'] ?? Date.now() % 2 ** 31);
+const seed = printedSeed('tools/safety properties');
 const runs = { seed, numRuns: 600 };
-console.info(`tools/safety properties: ODIN_TEST_SEED=${seed}`);
 
 const CASES = allCases();
 const anyCase = fc.constantFrom(...CASES);
