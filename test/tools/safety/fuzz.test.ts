@@ -11,7 +11,7 @@ import { severity } from '../../../tools/safety/decision.ts';
 import { printedSeed, randomFrom } from '../../support/seed.ts';
 import { factsOf } from './cases.ts';
 
-/** ODIN_FUZZ_RUNS=5000 for the full count, as `npm run fuzz` does. */
+/** ODIN_FUZZ_RUNS sets more; `npm run fuzz` runs thousands. */
 const SCRIPTS = Number(process.env['ODIN_FUZZ_RUNS'] ?? 300);
 const STUBS = Array.from({ length: 8 }, (_, n) => `stub${n}`);
 const seed = printedSeed('tools/safety fuzz');
