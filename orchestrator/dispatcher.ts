@@ -2,7 +2,7 @@
 // exception: until it is loaded, an idle session's message runs at once and its job follows, so that a short run starts
 // fast. Both ways lead to the same claim, so it does not matter which comes first.
 
-import type { TurnQueue } from './queue.ts';
+import type { TurnJob, TurnQueue } from './queue.ts';
 import type { SessionRunner } from './session-runner.ts';
 import type { Turn } from './turn-ticket.ts';
 
@@ -22,6 +22,8 @@ export function createDispatcher(deps: {
   /** Whether a session's next message runs here too, or waits for another process. */
   readonly chain: boolean;
   openQueue(): Promise<TurnQueue>;
+  /** Tells other processes which job belongs to a message that began without one. */
+  nameJob(job: TurnJob): Promise<void>;
   log(message: string, detail: Record<string, unknown>): void;
 }): Dispatcher {
   const direct = new Map<string, { readonly turn: Turn; readonly done: Promise<void> }>();
@@ -59,7 +61,10 @@ export function createDispatcher(deps: {
     opened.work(async (job, signal) => {
       // The job of a message that runs here already: it ends with it.
       const own = direct.get(keyOf(job));
-      if (own) return own.done.then(() => null);
+      if (own) {
+        await deps.nameJob(job);
+        return own.done.then(() => null);
+      }
       return deps.runner.run(job, job.job, signal);
     });
     await Promise.all([...direct.values()].map(({ turn }) => opened.add(turn)));

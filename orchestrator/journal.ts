@@ -14,6 +14,7 @@ import { Fenced, type JournalPort } from '../shared/ports.ts';
 import { type InboxMessage, messageOf } from './inbox-message.ts';
 import { decode, encode, readLog, startAfter } from './journal-read.ts';
 import { keys } from './keys.ts';
+import { selfIdentity } from './process-identity.ts';
 import type { OdinRedis } from './redis.ts';
 import type { Turn } from './turn-ticket.ts';
 
@@ -57,6 +58,22 @@ export interface Owner {
   readonly ws: string;
   readonly jobId: string;
   readonly token: string;
+}
+
+/**
+ * Names the job that a running session got after it was claimed, so that another process can put it back when this one dies.
+ * A session that has ended meanwhile leaves an entry that nobody needs and the next claim overwrites.
+ */
+export async function nameJob(
+  redis: OdinRedis,
+  {
+    sid,
+    ws,
+    job,
+  }: { readonly sid: string; readonly ws: string; readonly job: { readonly id: string; readonly token: string } },
+): Promise<void> {
+  const owner: Owner = { ...selfIdentity(), ws, jobId: job.id, token: job.token };
+  await redis.hset(keys.owners(hostname()), sid, JSON.stringify(owner));
 }
 
 const LOG_IN_CLAIM = 1000;

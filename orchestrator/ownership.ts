@@ -10,6 +10,7 @@ import { getModeTools } from '../tools/registry.ts';
 import type { ModelPair } from './api.ts';
 import { type Control, type ControlEntry, openControl } from './control.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import { nameJob } from './journal.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
 import { readOpenQuestions } from './permissions-memory.ts';
 import { lock, tryLock } from './process-lock.ts';
@@ -60,7 +61,13 @@ export function createOwnership(world: World): Ownership {
       return entry ? `ctl:${entry.id}` : null;
     };
     const runner = createRunner(world, models, permissions, cancelledBy);
-    const dispatcher = createDispatcher({ runner, chain, openQueue: () => world.openQueue(), log });
+    const dispatcher = createDispatcher({
+      runner,
+      chain,
+      openQueue: () => world.openQueue(),
+      nameJob: ({ sid, job }) => nameJob(handle.client, { sid, ws, job }),
+      log,
+    });
     owned = { dispatcher, runner, release: () => held.release() };
     return owned;
   };
