@@ -61,6 +61,9 @@ function readTree(script: Script): ParseResult {
     else if (!KNOWN_KINDS.has(node.type)) unknownKinds.push(node.type);
     else if (node.type === 'Script')
       problem ??= (node as { errors?: readonly { message: string }[] }).errors?.[0]?.message;
+    // The parser takes `a=(…)b` for plain text; bash runs the substitutions in it.
+    else if (node.type === 'Assignment' && node.value?.type === 'Word' && node.value.text.startsWith('('))
+      problem ??= 'text follows the ) of an array';
     else if (node.type === 'HereDoc' && node.closing === undefined) problem ??= 'a here-document has no end';
     forEachChild(node, visit);
   };
