@@ -10,7 +10,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages/messages.js';
 import type { AssistantPart, ModelMessage, ModelRequest } from '../shared/messages.ts';
 import { modelInfo } from './model-info.ts';
-import { argsObject, NO_OUTPUT, NO_TEXT, nonEmpty, startSeal, unsealed, withFacts } from './request-text.ts';
+import { argsObject, NO_OUTPUT, NO_TEXT, nonEmpty, type Seal, startSeal, unsealed, withFacts } from './request-text.ts';
 
 export const ANTHROPIC_API = 'anthropic';
 
@@ -25,7 +25,7 @@ export function anthropicRequest(request: ModelRequest): AnthropicRequest {
   const seal = startSeal(request.model, request.system, request.tools);
   const messages: MessageParam[] = [];
   for (const message of request.messages) {
-    const content = contentOf(message, seal.current());
+    const content = contentOf(message, seal);
     if (content.length === 0) continue;
     const rendered: MessageParam = { role: message.role === 'assistant' ? 'assistant' : 'user', content };
     seal.add(rendered);
@@ -56,7 +56,7 @@ function toolOf(tool: ModelRequest['tools'][number]) {
   };
 }
 
-function contentOf(message: ModelMessage, seal: string): ContentBlockParam[] {
+function contentOf(message: ModelMessage, seal: Seal): ContentBlockParam[] {
   switch (message.role) {
     case 'user':
       return [{ type: 'text', text: withFacts(message.text, message.facts) }];
@@ -76,12 +76,12 @@ function contentOf(message: ModelMessage, seal: string): ContentBlockParam[] {
   }
 }
 
-function blocksOf(part: AssistantPart, seal: string): ContentBlockParam[] {
+function blocksOf(part: AssistantPart, seal: Seal): ContentBlockParam[] {
   switch (part.type) {
     case 'text':
       return part.text.trim() === '' ? [] : [{ type: 'text', text: nonEmpty(part.text, NO_TEXT) }];
     case 'thinking': {
-      const block = unsealed(part.opaque, ANTHROPIC_API, seal);
+      const block = part.opaque === undefined ? undefined : unsealed(part.opaque, ANTHROPIC_API, seal.current());
       return block === undefined ? [] : [block as unknown as ContentBlockParam];
     }
     case 'tool_call': {

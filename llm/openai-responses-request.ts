@@ -60,7 +60,7 @@ function itemsOf(message: ModelMessage, seal: Seal): ResponseInputItem[] {
     case 'user':
       return [{ role: 'user', content: withFacts(message.text, message.facts) }];
     case 'assistant': {
-      const before = seal.current();
+      const before = message.parts.some((part) => 'opaque' in part) ? seal.current() : '';
       return withoutTrailingReasoning(message.parts.flatMap((part) => assistantItems(part, before)));
     }
     case 'tool': {
