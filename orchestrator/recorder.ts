@@ -28,6 +28,8 @@ export interface RecorderPorts {
   readonly journal: JournalPort;
   readonly memory: SessionMemory;
   putBlob(text: string): Promise<{ readonly sha256: string; readonly bytes: number }>;
+  /** What must be on disk before this event is appended; null when it need not wait. */
+  before(event: JournalEvent): Promise<void> | null;
   /** Called in order, as soon as an event is recorded: what runs on it. */
   onRecorded(event: JournalEvent): void;
   /** Called in order, once an event is durable: what shows it. */
@@ -46,11 +48,11 @@ export function createRecorder(ports: RecorderPorts): Recorder {
 
   const send = (event: JournalEvent): Promise<void> => {
     const large = isLarge(event);
-    if (!large && tail === null) return append(event, event);
-    const before = tail ?? Promise.resolve();
+    const wanted = ports.before(event);
+    if (!large && tail === null && wanted === null) return append(event, event);
     const stored = large ? withBlob(event, ports.putBlob) : Promise.resolve(event);
     let appended: Promise<void> | undefined;
-    const sent = Promise.all([stored, before]).then(([ready]) => {
+    const sent = Promise.all([stored, tail, wanted]).then(([ready]) => {
       appended = append(event, ready);
       appended.catch(() => {});
     });

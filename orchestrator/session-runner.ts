@@ -123,6 +123,8 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       journal,
       memory,
       putBlob: (text) => deps.blobs.put(text),
+      before: (event) =>
+        event.type === 'tool.done' || event.type === 'files.moved' ? deps.files.syncs.underWay() : null,
       onRecorded(event) {
         if (event.type === 'llm.res') stream.supersede(event.op);
         turn?.onRecorded(event);

@@ -41,6 +41,8 @@ export interface Replacement {
   readonly mode?: number;
   /** Awaited when all is ready, right before the last look. `madeFolder`: the first folder that had to be made for it. */
   intend(mode: number, madeFolder: string | undefined): Promise<void>;
+  /** Called when it is done: the folder is still to be synced. */
+  renamed(folder: string): void;
 }
 
 /** `changed`: the file is not `before` any more, and nothing was done. The stamp is undefined when somebody changed it since. */
@@ -79,11 +81,10 @@ export async function replaceFile(replacement: Replacement): Promise<Outcome<Rep
     } else {
       unlinkSync(path);
     }
-    const synced = syncFolder(folder);
+    replacement.renamed(folder);
     const stats = written && lstatSync(path, { bigint: true, throwIfNoEntry: false });
     // The content is what was written only if nobody has touched it: same file, same time of change.
     const ours = stats && stats.ino === written.ino && stats.mtimeNs === written.mtimeNs;
-    await synced;
     return ok({ done: true, stamp: ours ? stampOf(stats, readAtMs) : undefined });
   } catch (error) {
     return writeFailure(path, error);
@@ -164,16 +165,6 @@ function isStill(path: string, before: DiskFile | null): boolean {
 function looksStill(path: string, before: DiskFile | null): boolean {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return (before && stats && sameStamp(before.stamp, stats)) || isStill(path, before);
-}
-
-/** The new name survives a power failure only when its folder is on disk too. */
-async function syncFolder(folder: string): Promise<void> {
-  try {
-    const fd = openSync(folder, constants.O_RDONLY);
-    await sync(fd).finally(() => closeSync(fd));
-  } catch {
-    // Some network file systems cannot; the rename itself has happened.
-  }
 }
 
 function removeTemp(temp: string): void {

@@ -7,6 +7,7 @@ import { type AppliedEdits, applyEdits } from './apply-edits.ts';
 import { type Replacement, replaceFile } from './atomic-write.ts';
 import type { FileCache } from './file-cache.ts';
 import type { FileStamp } from './file-stamp.ts';
+import type { FolderSyncs } from './folder-syncs.ts';
 import { lineDiff } from './line-diff.ts';
 import { type DiskFile, readWhole } from './read-disk.ts';
 import { decodeText, type Encoding, encodeText, lineEndingOf, lineStarts, withEnding } from './text-format.ts';
@@ -83,7 +84,11 @@ export interface Moved {
 }
 
 /** Does the change; undefined when the file was changed by somebody else in the meantime and nothing was done. */
-export async function moveFile(move: Move, blobs: BlobPort, intend: Intend): Promise<Outcome<Moved> | undefined> {
+export async function moveFile(
+  move: Move,
+  { blobs, syncs }: { readonly blobs: BlobPort; readonly syncs: FolderSyncs },
+  intend: Intend,
+): Promise<Outcome<Moved> | undefined> {
   const { path, before, after } = move;
   // Started at once: their fsyncs share a disk flush with that of the new file. A failure is met where it is awaited.
   const puts = Promise.all([before && blobs.put(before.bytes), after && blobs.put(after)]);
@@ -94,6 +99,7 @@ export async function moveFile(move: Move, blobs: BlobPort, intend: Intend): Pro
     before,
     after,
     ...(move.mode === undefined ? {} : { mode: move.mode }),
+    renamed: (folder) => syncs.begin(folder),
     async intend(mode, madeFolder) {
       const [beforeBlob, afterBlob] = await puts;
       const [beforeHash, afterHash] = [before?.hash ?? null, afterBlob?.sha256 ?? null];

@@ -30,7 +30,7 @@ interface Plan extends PlannedChange {
 }
 
 export function createWriter(files: Files, seen: SeenVersions): Pick<FilesPort, 'preview' | 'edit' | 'write'> {
-  const { root, cache, blobs, locks } = files;
+  const { root, cache, locks } = files;
 
   /** What must hold before a change, and what the file would be after it. */
   function plan(path: string, change: ProposedChange): Outcome<Plan> {
@@ -67,7 +67,7 @@ export function createWriter(files: Files, seen: SeenVersions): Pick<FilesPort, 
     }
     const { disk, bytes, rebased } = planned.value;
     if (disk?.bytes.equals(bytes)) return ok(unchanged(path, disk));
-    const moved = await moveFile({ path, before: disk, after: bytes, rebased }, blobs, intend);
+    const moved = await moveFile({ path, before: disk, after: bytes, rebased }, files, intend);
     if (!moved?.ok) return moved;
     keepInCache(cache, moved.value, bytes);
     const { change: made } = moved.value;

@@ -7,6 +7,7 @@ import { createRwLock, type RwLock } from '../rw-lock.ts';
 import { createFileCache, DEFAULT_FILE_CACHE, type FileCache, type FileCacheConfig } from './file-cache.ts';
 import { createReader } from './file-reader.ts';
 import { createWriter } from './file-writer.ts';
+import { createFolderSyncs, type FolderSyncs } from './folder-syncs.ts';
 import { resolvePath } from './resolve-path.ts';
 import { createSeenVersions } from './seen-versions.ts';
 
@@ -24,6 +25,7 @@ export interface Files {
   readonly config: FileCacheConfig;
   readonly cache: FileCache;
   readonly locks: RwLock;
+  readonly syncs: FolderSyncs;
   /** The files as one agent sees them. A port is cheap: one for each agent, dropped with it. */
   portFor(): FilesPort;
 }
@@ -37,6 +39,7 @@ export function createFiles(options: FilesOptions): Files {
     config,
     cache: createFileCache(config),
     locks: createRwLock(),
+    syncs: createFolderSyncs(),
     portFor: () => createPort(files),
   };
   return files;

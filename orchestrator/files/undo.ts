@@ -58,7 +58,7 @@ export async function moveChange(
       return fail('failed', 'not_kept', `The kept content of ${path} is not what was written. Nothing was changed.`);
     }
     const move = { path, before: disk.value, after: bytes, mode: change.mode, rebased: false };
-    const moved = await moveFile(move, files.blobs, intend);
+    const moved = await moveFile(move, files, intend);
     return moved?.ok ? ok(settle(files, moved.value, bytes)) : moved;
   };
   return files.locks.with(path, 'write', async () => {
