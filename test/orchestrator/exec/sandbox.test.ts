@@ -8,6 +8,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -176,16 +177,20 @@ if (here) {
     const sockets = [join(bench.home, 'redis.sock'), join(bench.base, 'other.sock')];
     for (const path of sockets) await listen(path);
     const { port } = await listen(0);
+    // Wherever this checkout lies, its Node must be seen in there, also when that is /tmp.
+    const node = realpathSync(process.execPath);
+    const extraPaths = [{ path: node, access: 'read' as const }];
     const dial = (to: string) =>
-      `${process.execPath} -e 'require("net").connect(${to}).on("data",d=>process.stdout.write(d)).on("error",e=>console.log(e.code))'`;
+      `${node} -e 'require("net").connect(${to}).on("data",d=>process.stdout.write(d)).on("error",e=>console.log(e.code))'`;
     const script = [...sockets.map((path) => dial(JSON.stringify(path))), dial(String(port))].join('\n');
     const { output } = await tried(
       `${script}\n(exec 3<>/dev/tcp/127.0.0.1/${port}; cat <&3) 2>/dev/null; getent hosts example.com; echo end`,
+      { extraPaths },
     );
     expect(output.head).not.toContain('secret');
     expect(output.head).toMatch(/ENOENT[\s\S]*end\n$/);
     expect(heard).toEqual([]);
-    const allowed = await tried(dial(String(port)), { network: true });
+    const allowed = await tried(dial(String(port)), { network: true, extraPaths });
     expect(allowed.output.head).toBe('secret\n');
     expect(heard).toEqual(['0']);
   });
