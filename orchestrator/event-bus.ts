@@ -3,25 +3,31 @@
 import type { StreamEvent } from '../shared/stream-events.ts';
 
 export interface EventBus {
-  publish(sid: string, events: readonly StreamEvent[]): void;
+  /** Delivered a turn of the event loop later, in the order given: showing an event must not delay what follows from it. */
+  publish(sid: string, events: () => readonly StreamEvent[]): void;
   /** Events of a session from now on, until the signal aborts. A slow reader is buffered; it never slows the owner. */
   subscribe(sid: string, signal: AbortSignal): AsyncIterable<StreamEvent>;
 }
 
 export function createEventBus(): EventBus {
   const listeners = new Map<string, Set<(events: readonly StreamEvent[]) => void>>();
+  const due: { readonly sid: string; readonly events: () => readonly StreamEvent[] }[] = [];
+  const deliver = () => {
+    for (const { sid, events } of due.splice(0)) {
+      const made = events();
+      for (const listen of listeners.get(sid) ?? []) listen(made);
+    }
+  };
   return {
     publish(sid, events) {
-      if (events.length === 0) return;
-      for (const listen of listeners.get(sid) ?? []) listen(events);
+      if (due.push({ sid, events }) === 1) setImmediate(deliver);
     },
     subscribe(sid, signal) {
       const buffer: StreamEvent[] = [];
       let wake: (() => void) | null = null;
-      // Woken a turn of the event loop later: showing an event must not delay what follows from it.
       const listen = (events: readonly StreamEvent[]) => {
         buffer.push(...events);
-        if (buffer.length === events.length) setImmediate(() => wake?.());
+        wake?.();
       };
       const set = listeners.get(sid) ?? new Set();
       listeners.set(sid, set.add(listen));

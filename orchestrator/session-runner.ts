@@ -129,7 +129,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
         if (event.type === 'llm.res') stream.supersede(event.op);
         turn?.onRecorded(event);
       },
-      onDurable: (id, event) => deps.bus.publish(sid, view.journaled(id, event)),
+      onDurable: (id, event) => deps.bus.publish(sid, () => view.journaled(id, event)),
     });
     const record = (event: JournalEvent) => recorder.record(event);
     const finish = (end: TurnEnd) =>
@@ -188,7 +188,8 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
 
   const livePort = (sid: string, view: StreamView, stream: LiveStream): LivePort => ({
     publish(event: LiveEvent) {
-      deps.bus.publish(sid, view.live(event, deps.now()));
+      const at = deps.now();
+      deps.bus.publish(sid, () => view.live(event, at));
       stream.publish(event);
     },
   });
