@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { modelGuide } from '../../cli/model-guide.ts';
 import { buildProgram } from '../../cli/program.ts';
 import { type CliOptions, runCli } from './run-cli.ts';
 
@@ -111,4 +112,10 @@ describe('the command line', () => {
     expect(stderr).toMatch(/odinconfig\.json:2:3: unknown key "defaultMod"\. Did you mean "defaultMode"\?\n$/);
     expect(code).toBe(2);
   });
+});
+
+test('the guide for a missing model names the command as it was given', () => {
+  expect(modelGuide(true, 'start')).toContain('npm start -- demo');
+  expect(modelGuide(false, undefined).split('\n')).toHaveLength(3);
+  expect(modelGuide(false, undefined)).toContain('odin demo');
 });
