@@ -32,7 +32,7 @@ export function resolvePath(path: string, root: string): Outcome<ResolvedPath> {
   }
 }
 
-/** Whole components: /work/app2 is not inside /work/app. */
+/** Whole components: /srv/app2 is not inside /srv/app. */
 export const isInside = (real: string, root: string): boolean =>
   real === root || real.startsWith(root === '/' ? root : `${root}/`);
 
