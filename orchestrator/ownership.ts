@@ -6,6 +6,7 @@ import { cleanText } from '../shared/clean-text.ts';
 import type { ToolContext } from '../shared/define-tool.ts';
 import { UserError } from '../shared/outcome.ts';
 import type { PermissionAnswer } from '../shared/ports.ts';
+import type { StreamEvent } from '../shared/stream-events.ts';
 import { getModeTools } from '../tools/registry.ts';
 import type { ModelPair } from './api.ts';
 import { type Control, type ControlEntry, openControl } from './control.ts';
@@ -58,7 +59,9 @@ export function createOwnership(world: World): Ownership {
   const own = (held: { release(): void }, models: ModelPair, chain: boolean): Owned => {
     const cancelledBy = (sid: string, seq: number): string | null => {
       const entry = control?.pending(sid).find(({ message }) => message.type === 'cancel' && message.seq === seq);
-      return entry ? `ctl:${entry.id}` : null;
+      if (!entry) return null;
+      acknowledge(entry, isCancelOf(seq));
+      return entry.message.by;
     };
     const runner = createRunner(world, models, permissions, cancelledBy);
     const dispatcher = createDispatcher({
@@ -82,10 +85,9 @@ export function createOwnership(world: World): Ownership {
   /** Takes requests of other processes. */
   const listen = async (runner: SessionRunner): Promise<void> => {
     control = await openControl(handle, ws, (entry) => {
-      const { id, sid, message } = entry;
-      if (message.type === 'answer') {
-        takeAnswer(entry, message).catch((error: unknown) => log('an answer stays', { error: String(error) }));
-      } else if (runner.cancel(sid, message.seq, message.by)) void control?.acknowledge(id);
+      const { id, message } = entry;
+      const taken = message.type === 'answer' ? takeAnswer(entry, message) : takeCancel(runner, entry, message);
+      taken.catch((error: unknown) => log('a request stays', { id, error: String(error) }));
     });
     if (closing.aborted) control.close();
   };
@@ -93,7 +95,7 @@ export function createOwnership(world: World): Ownership {
   /** An answer from another process. One that comes before its question is asked again stays until then. */
   const takeAnswer = async (entry: ControlEntry, message: AnswerMessage): Promise<void> => {
     const { sid } = entry;
-    if (permissions.answer(sid, message.questionId, answerOf(message))) return acknowledgeAnswer(entry, message);
+    if (permissions.answer(sid, message.questionId, answerOf(message))) return acknowledge(entry, isAnswerTo(message));
     const open = await readOpenQuestions(handle.client, sid);
     if (!open.some(({ question }) => question.id === message.questionId)) await control?.acknowledge(entry.id);
   };
@@ -102,19 +104,28 @@ export function createOwnership(world: World): Ownership {
     for (const entry of control?.pending(sid) ?? []) {
       const { message } = entry;
       if (message.type !== 'answer' || message.questionId !== questionId) continue;
-      acknowledgeAnswer(entry, message).catch((error: unknown) => log('an answer stays', { error: String(error) }));
+      acknowledge(entry, isAnswerTo(message));
       return answerOf(message);
     }
     return null;
   };
 
-  /** Once it is in the journal. */
-  const acknowledgeAnswer = async (entry: ControlEntry, { questionId }: AnswerMessage): Promise<void> => {
-    for await (const event of world.bus.subscribe(entry.sid, closing)) {
-      if (event.type !== 'PermissionAnswered' || event.questionId !== questionId) continue;
-      await control?.acknowledge(entry.id);
-      return;
-    }
+  /** A cancel from another process. One for a message that has not been claimed yet stays until then. */
+  const takeCancel = async (runner: SessionRunner, entry: ControlEntry, message: CancelMessage): Promise<void> => {
+    const { sid } = entry;
+    if (runner.cancel(sid, message.seq, message.by)) return acknowledge(entry, isCancelOf(message.seq));
+    const { cursor } = await world.inbox.head(sid);
+    if (cursor >= message.seq) await control?.acknowledge(entry.id);
+  };
+
+  /** Once its effect is in the journal: till then it must outlive this process. */
+  const acknowledge = (entry: ControlEntry, isEffect: (event: StreamEvent) => boolean): void => {
+    const wait = async () => {
+      for await (const event of world.bus.subscribe(entry.sid, closing)) {
+        if (isEffect(event)) return control?.acknowledge(entry.id);
+      }
+    };
+    wait().catch((error: unknown) => log('a request stays', { id: entry.id, error: String(error) }));
   };
 
   return {
@@ -206,6 +217,17 @@ function createRunner(
 }
 
 type AnswerMessage = Extract<ControlEntry['message'], { readonly type: 'answer' }>;
+type CancelMessage = Extract<ControlEntry['message'], { readonly type: 'cancel' }>;
+
+const isAnswerTo =
+  ({ questionId }: AnswerMessage) =>
+  (event: StreamEvent): boolean =>
+    event.type === 'PermissionAnswered' && event.questionId === questionId;
+
+const isCancelOf =
+  (seq: number) =>
+  (event: StreamEvent): boolean =>
+    event.seq === seq && (event.type === 'CancelRequested' || event.type === 'AgentDone');
 
 const answerOf = ({ decision, by, word }: AnswerMessage): PermissionAnswer => ({
   decision,

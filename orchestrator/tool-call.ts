@@ -5,7 +5,7 @@ import { startActor } from '../machines/host.ts';
 import type { ToolEffectRequest, ToolEvent } from '../machines/tool/events.ts';
 import { toolMachine } from '../machines/tool/machine.ts';
 import type { Gate, ParsedCall, Tool, ToolContext, ToolEffect, ToolResponse, Touch } from '../shared/define-tool.ts';
-import type { JournalEvent, Question, SettledKind, ToolCallSummary } from '../shared/events.ts';
+import type { EventOf, JournalEvent, Question, SettledKind, ToolCallSummary } from '../shared/events.ts';
 import { settledKindOf } from '../shared/events.ts';
 import { idempotencyKey, sha256 } from '../shared/ids.ts';
 import type { Json } from '../shared/json.ts';
@@ -71,7 +71,7 @@ export function startToolCall(
 
   const context = deps.context(call, {
     signal: abort.signal,
-    report: (text) => deps.live.publish({ type: 'progress', op: call.op, text: deps.scrub(text) }),
+    report: (text) => deps.live.publish({ type: 'progress', op: call.op, text: deps.scrub(deps.clean(text)) }),
     intend: async (intent: Json) => {
       const key = idempotencyKey(deps.sid, call.op);
       deps.record({ type: 'tool.intent', op: call.op, key, intent, at: deps.now() });
@@ -170,24 +170,7 @@ export function startToolCall(
   };
 
   const shape = (kind: SettledKind, failure: Failure | null) => {
-    const response = kind === 'ok' ? result : undefined;
-    const raw = response ? response.text : (failure?.message ?? 'It failed without saying why.');
-    const text = deps.clean(deps.scrub(raw)) || '(no output)';
-    deps.record({
-      type: 'tool.done',
-      op: call.op,
-      callId: call.callId,
-      name: call.name,
-      kind,
-      text: { inline: text },
-      description: deps.scrub(response?.description ?? firstLine(text)),
-      affectedFiles: response?.affectedFiles ?? [],
-      ...(response?.data === undefined ? {} : { data: scrubJson(response.data, deps.scrub) }),
-      ...(response?.todos === undefined ? {} : { todos: scrubJson(response.todos, deps.scrub) }),
-      resultHash: sha256(`${kind}|${text}`),
-      durationMs: Math.round(deps.now() - startedAt),
-      at: deps.now(),
-    });
+    deps.record(toolDone(deps, call, { kind, failure, response: kind === 'ok' ? (result ?? null) : null, startedAt }));
     actor.send({ type: 'shaped' });
   };
 
@@ -208,6 +191,40 @@ export function startToolCall(
     touches: () => touches,
     cancel: () => actor.send({ type: 'tool.cancel' }),
     settled: settled.promise,
+  };
+}
+
+/** How a call ended, as the journal keeps it: cleaned and scrubbed, its text never empty (SPEC E18). */
+export function toolDone(
+  deps: Pick<ToolCallDeps, 'clean' | 'scrub' | 'now'>,
+  call: ToolCallSummary,
+  end: {
+    readonly kind: SettledKind;
+    readonly failure: Failure | null;
+    readonly response: ToolResponse | null;
+    readonly startedAt: number;
+  },
+): EventOf<'tool.done'> {
+  const { kind, failure, response, startedAt } = end;
+  const raw = response ? response.text : (failure?.message ?? 'It failed without saying why.');
+  // Cleaned first: an escape sequence right before a secret would hide where it begins.
+  const safe = (text: string) => deps.scrub(deps.clean(text));
+  const text = safe(raw) || '(no output)';
+  const at = deps.now();
+  return {
+    type: 'tool.done',
+    op: call.op,
+    callId: call.callId,
+    name: call.name,
+    kind,
+    text: { inline: text },
+    description: safe(response?.description ?? firstLine(text)),
+    affectedFiles: response?.affectedFiles ?? [],
+    ...(response?.data === undefined ? {} : { data: scrubJson(response.data, safe) }),
+    ...(response?.todos === undefined ? {} : { todos: scrubJson(response.todos, safe) }),
+    resultHash: sha256(`${kind}|${text}`),
+    durationMs: Math.round(at - startedAt),
+    at,
   };
 }
 

@@ -3,9 +3,9 @@
 
 import type { Tool, ToolEffect, Touch } from '../shared/define-tool.ts';
 import type { EventOf, JournalEvent, ToolCallSummary } from '../shared/events.ts';
-import { sha256 } from '../shared/ids.ts';
 import type { Mode } from '../shared/modes.ts';
-import { type RunningCall, startToolCall } from './tool-call.ts';
+import { fail } from '../shared/outcome.ts';
+import { type RunningCall, startToolCall, toolDone } from './tool-call.ts';
 import type { TurnDeps } from './turn.ts';
 
 /** Starts the calls that are not settled yet. */
@@ -50,28 +50,18 @@ async function unfinished(
 }
 
 async function finishIntent(deps: TurnDeps, intent: EventOf<'tool.intent'>, call: ToolCallSummary): Promise<void> {
-  const outcome = await deps.finishIntent(intent, call);
-  const kind = outcome === null ? 'unknown' : outcome.ok ? 'ok' : 'failed';
-  const text = outcome === null ? OUTCOME_UNKNOWN : outcome.ok ? outcome.value.text : outcome.failure.message;
-  const response = outcome?.ok ? outcome.value : null;
-  deps.recorder.record({
-    type: 'tool.done',
-    op: call.op,
-    callId: call.callId,
-    name: call.name,
-    kind,
-    text: { inline: text },
-    description: response?.description ?? text,
-    affectedFiles: response?.affectedFiles ?? [],
-    ...(response?.data === undefined ? {} : { data: response.data }),
-    resultHash: sha256(`${kind}|${text}`),
-    durationMs: 0,
-    at: deps.now(),
-  });
+  const startedAt = deps.now();
+  const outcome = (await deps.finishIntent(intent, call)) ?? UNKNOWN;
+  const kind = outcome === UNKNOWN ? 'unknown' : outcome.ok ? 'ok' : 'failed';
+  const end = outcome.ok ? { response: outcome.value, failure: null } : { response: null, failure: outcome.failure };
+  deps.record(toolDone(deps, call, { kind, startedAt, ...end }));
 }
 
-const OUTCOME_UNKNOWN =
-  'Odin was stopped while this ran, and whether it took effect is unknown. Check before you try again.';
+const UNKNOWN = fail(
+  'failed',
+  'outcome_unknown',
+  'Odin was stopped while this ran, and whether it took effect is unknown. Check before you try again.',
+);
 
 /** What a command touches is not known, so commands and writes of a step keep their order among each other. */
 function inOrder(

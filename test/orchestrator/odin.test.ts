@@ -2,6 +2,8 @@
 
 import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
+import { keys, workspaceId } from '../../orchestrator/keys.ts';
+import { connectRedis } from '../../orchestrator/redis.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
 import { only, withWorld } from '../support/odin-world.ts';
 
@@ -335,5 +337,30 @@ test('E12 O18: a command of a step runs after the writes before it and before th
     const [, first, , second] = done.answer.split('\n---\n');
     expect(first).toContain('one');
     expect(second).toContain('two');
+  });
+});
+
+test('E11: a cancel from another process ends the turn, and its request is gone once that is in the journal', async () => {
+  await withWorld({ script: () => ({ text: 'long', fault: 'stall' }), files }, async (world) => {
+    const owner = await world.open();
+    const client = await world.open({ models: false });
+    const sid = owner.newSession();
+    const stop = new AbortController();
+    const stream = owner.follow(sid, { from: '$', signal: stop.signal });
+    await owner.submit(sid, { mode: 'ask', body: 'x' });
+    for await (const event of stream) {
+      if (event.type === 'StreamText') expect(await client.cancel(sid, 'the other one')).toBe(true);
+      if (event.type === 'CancelRequested') expect(event.by).toBe('the other one');
+      if (event.type === 'AgentDone') {
+        expect(event.status).toBe('cancelled');
+        stop.abort();
+      }
+    }
+    const redis = await connectRedis({ home: world.home, notice: () => {} });
+    const { ctl } = keys.workspace(workspaceId(owner.root, redis.scope));
+    let left = await redis.client.xlen(ctl);
+    for (let looks = 0; left > 0 && looks < 5_000; looks++) left = await redis.client.xlen(ctl);
+    await redis.close();
+    expect(left).toBe(0);
   });
 });
