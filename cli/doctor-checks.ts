@@ -4,10 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { trustedSince } from '../orchestrator/trust.ts';
+import { findRoot } from '../orchestrator/workspace.ts';
 import { UserError } from '../shared/outcome.ts';
 import { openModels } from './open-models.ts';
 import { type Place, withOdin } from './place.ts';
 import { settingsOf } from './settings.ts';
+import { configTrustText, folderTrustText } from './trust-text.ts';
 
 export interface Check {
   readonly name: string;
@@ -30,7 +33,8 @@ export function allChecks(place: Place): readonly Promise<Check>[] {
     redisConnection(place),
     ripgrep(),
     settings(place),
-    trust(place),
+    folderTrust(place),
+    configTrust(place),
     model(place),
     program('git', false, 'install git: undo over several sessions and worktrees need it'),
     program(
@@ -107,26 +111,24 @@ async function settings(place: Place): Promise<Check> {
   }
 }
 
-async function trust(place: Place): Promise<Check> {
-  const name = 'trust in odinconfig.json';
+async function folderTrust({ cwd, home }: Place): Promise<Check> {
+  const name = 'trust in this folder';
   try {
-    const { status, waiting } = (await settingsOf(place)).trust;
-    const text =
-      waiting.length === 0
-        ? TRUST[status]
-        : `${TRUST[status]}; these do not hold: ${waiting.join(', ')}. See it and say odin trust`;
-    return { name, ok: waiting.length === 0, needed: false, text };
+    return { name, ok: true, needed: false, text: folderTrustText(trustedSince(home, findRoot(cwd))) };
   } catch (error) {
     return { name, ok: false, needed: false, text: messageOf(error) };
   }
 }
 
-const TRUST = {
-  none: 'the project has none',
-  trusted: 'accepted as it is now',
-  untrusted: 'not accepted, so it can only tighten',
-  changed: 'changed since it was accepted, so it can only tighten',
-} as const;
+async function configTrust(place: Place): Promise<Check> {
+  const name = 'trust in odinconfig.json';
+  try {
+    const { trust } = await settingsOf(place);
+    return { name, ok: trust.waiting.length === 0, needed: false, text: configTrustText(trust) };
+  } catch (error) {
+    return { name, ok: false, needed: false, text: messageOf(error) };
+  }
+}
 
 async function model(place: Place): Promise<Check> {
   const check = (ok: boolean, text: string): Check => ({ name: 'model', ok, needed: true, text });

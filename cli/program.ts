@@ -10,6 +10,7 @@ import type { QueueChange } from './commands/queue.ts';
 import type { RunOptions } from './commands/run.ts';
 import type { SendOptions } from './commands/send.ts';
 import type { ToolOptions } from './commands/tool.ts';
+import type { TrustOptions } from './commands/trust.ts';
 import { EXIT, EXIT_CODES_HELP } from './exit-codes.ts';
 import { PERMISSION_MODES } from './permission-options.ts';
 
@@ -235,9 +236,10 @@ function addPermissions(program: Command, settle: Settle): void {
     });
   program
     .command('trust')
-    .description("accept this project's odinconfig.json as it is now; until then it can only tighten")
+    .description('accept this folder, and its odinconfig.json as it is now; until then that can only tighten')
+    .addOption(new Option('--show', 'say how things stand and change nothing').conflicts('revoke'))
     .option('--revoke', 'take that back')
-    .action(async (options: { revoke?: boolean }) => {
+    .action(async (options: TrustOptions) => {
       await settle((await import('./commands/trust.ts')).trust(options));
     });
   program

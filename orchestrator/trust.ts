@@ -1,5 +1,5 @@
-// Which odinconfig.json the user has accepted (SAFETY 2.3): the hash of its exact text, by project, in the state folder. Until then it
-// may only tighten; config.ts decides what that means for each setting.
+// Which folders the user has accepted, and which text of their odinconfig.json (SAFETY 2.3): by project, in the state folder. Until then
+// the folder's texts are somebody else's words, and its settings may only tighten; what that means is left to those who ask.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,8 @@ import { changeUserFile, readUserFile } from './user-file.ts';
 const VERSION = 1 as const;
 const trustSchema = z.strictObject({
   version: z.literal(VERSION),
-  projects: z.record(z.string(), z.strictObject({ hash: z.string(), at: z.int() })),
+  /** `hash` is that of odinconfig.json's exact text; null when the folder was accepted without one. */
+  projects: z.record(z.string(), z.strictObject({ hash: z.string().nullable(), at: z.int() })),
 });
 
 const NONE: z.infer<typeof trustSchema> = { version: VERSION, projects: {} };
@@ -24,15 +25,30 @@ export type TrustStatus = 'none' | 'trusted' | 'untrusted' | 'changed';
 export function trustOf(home: string, root: string, text: string | null): TrustStatus {
   if (text === null) return 'none';
   const accepted = readUserFile(trustFile(home), trustSchema, NONE).projects[root]?.hash;
-  if (accepted === undefined) return 'untrusted';
+  if (accepted === undefined || accepted === null) return 'untrusted';
   return accepted === sha256(text) ? 'trusted' : 'changed';
 }
 
-/** Accepts exactly this text. */
-export async function acceptConfig(home: string, root: string, text: string, at: number): Promise<void> {
+/** Whether the user has accepted this folder. `root` is its real path. A trust file that cannot be understood trusts nothing. */
+export function isFolderTrusted(home: string, root: string): boolean {
+  try {
+    return trustedSince(home, root) !== null;
+  } catch (error) {
+    if (error instanceof UserError) return false;
+    throw error;
+  }
+}
+
+/** When the folder was accepted; null when it was not. */
+export function trustedSince(home: string, root: string): number | null {
+  return readUserFile(trustFile(home), trustSchema, NONE).projects[root]?.at ?? null;
+}
+
+/** Accepts the folder, and exactly this text of its odinconfig.json; null when it has none. */
+export async function acceptFolder(home: string, root: string, text: string | null, at: number): Promise<void> {
   await changeUserFile(trustFile(home), trustSchema, NONE, ({ projects }) => ({
     version: VERSION,
-    projects: { ...projects, [root]: { hash: sha256(text), at } },
+    projects: { ...projects, [root]: { hash: text === null ? null : sha256(text), at } },
   }));
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openRuleStore } from '../../orchestrator/permissions-rules.ts';
+import { isFolderTrusted } from '../../orchestrator/trust.ts';
 import { type CliOptions, runCli } from './run-cli.ts';
 
 let folder: string;
@@ -46,6 +47,33 @@ test('SAFETY 2.3: what a repository allows holds once its file is trusted, what 
   expect(await doctor()).toBe('accepted as it is now');
   expect((await runCli(['trust', '--revoke'], options)).stdout).toContain('is no longer trusted');
   expect(await editMode('npm test')).toBe('ask');
+});
+
+test('SAFETY 2.3: a folder is trusted with or without an odinconfig.json, shown as it is, and a file that comes later waits', async () => {
+  const home = join(folder, 'home');
+  const plain = join(folder, 'plain');
+  await mkdir(plain);
+  const here = { ...options, cwd: plain };
+  const show = async () => (await runCli(['trust', '--show'], here)).stdout;
+  expect(isFolderTrusted(home, plain)).toBe(false);
+  expect(await show()).toMatch(/plain: not trusted: .*\nodinconfig\.json: the project has none\n$/);
+  expect(isFolderTrusted(home, plain)).toBe(false);
+  expect(await runCli(['trust'], here)).toMatchObject({ code: 0, stderr: '' });
+  expect(isFolderTrusted(home, plain)).toBe(true);
+  expect(isFolderTrusted(home, project)).toBe(false);
+  expect(await show()).toMatch(/plain: trusted since \d{4}-\d\d-\d\d\nodinconfig\.json: the project has none\n$/);
+  await writeFile(join(plain, 'odinconfig.json'), '{"AllowedCommands": ["npm test"]}');
+  expect(isFolderTrusted(home, plain)).toBe(true);
+  expect(await show()).toMatch(/: trusted since .*\nodinconfig\.json: not accepted, .*: AllowedCommands\./);
+  await runCli(['trust'], here);
+  expect(await show()).toMatch(/: trusted since .*\nodinconfig\.json: accepted as it is now\n$/);
+  expect((await runCli(['trust', '--revoke'], here)).stdout).toBe(`${plain} is no longer trusted\n`);
+  expect(isFolderTrusted(home, plain)).toBe(false);
+  expect((await runCli(['trust', '--revoke'], here)).stdout).toBe(`${plain} was not trusted\n`);
+  await writeFile(join(home, 'trust.json'), '{"version":1,"projects":{"/":');
+  expect(isFolderTrusted(home, plain)).toBe(false);
+  expect((await runCli(['trust', '--show'], here)).stderr).toContain('trust.json is not as Odin wrote it');
+  await rm(join(home, 'trust.json'));
 });
 
 test('SAFETY 2.3: rules for always are listed and revoked, and hold in between', async () => {

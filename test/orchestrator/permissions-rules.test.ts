@@ -12,7 +12,7 @@ import {
   openQuestions,
 } from '../../orchestrator/permissions-memory.ts';
 import { openRuleStore, tooWideRule } from '../../orchestrator/permissions-rules.ts';
-import { acceptConfig, revokeTrust } from '../../orchestrator/trust.ts';
+import { acceptFolder, revokeTrust } from '../../orchestrator/trust.ts';
 import type { JournalEvent, PermissionDecision, Question } from '../../shared/events.ts';
 import { TOOLS } from '../../tools/registry.ts';
 
@@ -108,7 +108,7 @@ test("SAFETY 2.3: a project's odinconfig.json only tightens until its exact text
   };
   const waiting = expect.arrayContaining(['AllowedCommands', 'permissions.WriteFile', 'permissions.LS']);
   expect(await settled()).toMatchObject({ ...tight, trust: { status: 'untrusted', waiting } });
-  await acceptConfig(home, root, text, 1);
+  await acceptFolder(home, root, text, 1);
   expect(statSync(join(home, 'trust.json')).mode & 0o777).toBe(0o600);
   expect(await settled()).toMatchObject({
     allowedCommands: ['make', 'npm test'],
