@@ -2,7 +2,6 @@
 // (DURABILITY 2). Which field holds it is known here alone.
 
 import type { BlobRef, JournalEvent } from '../shared/events.ts';
-import type { AssistantPart } from '../shared/messages.ts';
 import { INLINE_BYTES } from './blobs.ts';
 
 type PutBlob = (text: string) => Promise<BlobRef>;
@@ -28,8 +27,7 @@ export async function withInlinePayload(event: JournalEvent, getBlob: GetBlob): 
   const payload = payloadOf(event);
   if (payload === null || 'inline' in payload) return event;
   const text = await getBlob(payload.blob);
-  if (event.type !== 'llm.res') return withPayload(event, { inline: text });
-  return { ...event, parts: { inline: JSON.parse(text) as readonly AssistantPart[] } };
+  return withPayload(event, { inline: text });
 }
 
 type AnyPayload = { readonly inline: unknown } | { readonly blob: BlobRef };
@@ -40,6 +38,8 @@ function payloadOf(event: JournalEvent): AnyPayload | null {
       return event.body;
     case 'llm.res':
       return event.parts;
+    case 'compact.done':
+      return event.messages;
     case 'tool.done':
       return event.text;
     case 'msg.done':
@@ -63,7 +63,9 @@ function withPayload(
     case 'msg.start':
       return { ...event, body: payload };
     case 'llm.res':
-      return 'blob' in payload ? { ...event, parts: payload } : event;
+      return { ...event, parts: 'blob' in payload ? payload : { inline: JSON.parse(payload.inline) } };
+    case 'compact.done':
+      return { ...event, messages: 'blob' in payload ? payload : { inline: JSON.parse(payload.inline) } };
     case 'tool.done':
       return { ...event, text: payload };
     case 'msg.done':

@@ -37,6 +37,11 @@ export function remember(memory: SessionMemory, event: JournalEvent, id: string 
   memory.history = foldHistory(memory.history, event);
   memory.files = foldFileHistory(memory.files, event);
   memory.permissions = foldPermissions(memory.permissions, event);
+  if (event.type === 'compact.done') {
+    // What was told stood in what is gone now.
+    memory.told = new Map();
+    memory.prompt = { hash: '', count: 0 };
+  }
   if (id !== null) memory.upTo = id;
 }
 

@@ -222,6 +222,7 @@ export function toolDone(
     affectedFiles: response?.affectedFiles ?? [],
     ...(response?.data === undefined ? {} : { data: scrubJson(response.data, safe) }),
     ...(response?.todos === undefined ? {} : { todos: scrubJson(response.todos, safe) }),
+    ...(response?.compact === undefined ? {} : { compact: safe(response.compact) }),
     resultHash: sha256(`${kind}|${text}`),
     durationMs: Math.round(at - startedAt),
     at,

@@ -12,6 +12,7 @@ import type { Failure, Outcome } from '../shared/outcome.ts';
 import type { ModelProvider } from '../shared/ports.ts';
 import type { CachedFileInfo } from '../shared/state.ts';
 import { answerText } from './answer-text.ts';
+import { compactContext } from './compact-context.ts';
 import { callModel } from './model-call.ts';
 import type { Recorder } from './recorder.ts';
 import { retryDelayMs } from './retry-delay.ts';
@@ -71,6 +72,8 @@ export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: re
     switch (effect.type) {
       case 'callModel':
         return run(callModel(deps, start, specs, effect, modelAbort.signal));
+      case 'compact':
+        return run(compactContext(deps, start, effect, modelAbort.signal));
       case 'startTools':
         return run(startTools(effect.calls));
       case 'abortModel':
@@ -104,7 +107,8 @@ export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: re
   };
 
   const seen = past.map(toAgentEvent).filter((event) => event !== null);
-  const input = { seq: start.seq, limits: start.limits };
+  const models = 1 + (start.fallbackModels?.length ?? 0);
+  const input = { seq: start.seq, limits: start.limits, models };
   const actor = resumeActor<AgentEvent, AgentEffect>(agentMachine, input, seen, { perform });
 
   return {

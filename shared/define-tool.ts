@@ -25,6 +25,8 @@ export interface ToolResponse {
   readonly data?: Json;
   /** TodoWrite's new list: the one piece of State that a tool may replace. */
   readonly todos?: readonly Todo[];
+  /** ContextSummarizer's wish: the context is compacted before the next step, with this in mind. */
+  readonly compact?: string;
 }
 
 /** A path that a call reads or writes, absolute. Calls of one step that touch the same path run in order (SPEC E12). */

@@ -4,7 +4,7 @@
 
 import type { OpId } from './ids.ts';
 import type { Json } from './json.ts';
-import type { AssistantPart, StopReason, Usage } from './messages.ts';
+import type { AssistantPart, ModelMessage, StopReason, Usage } from './messages.ts';
 import type { Mode } from './modes.ts';
 import { Bug, type Failure, type FailureKind } from './outcome.ts';
 import type { Todo } from './state.ts';
@@ -19,7 +19,7 @@ export interface BlobRef {
 }
 
 /** A payload: inline when small, else by reference. Blobs are on disk before the event that names them is appended. */
-export type Payload<T extends Json | readonly AssistantPart[] = string> =
+export type Payload<T extends Json | readonly AssistantPart[] | readonly ModelMessage[] = string> =
   | { readonly inline: T }
   | { readonly blob: BlobRef };
 
@@ -57,9 +57,24 @@ export interface FileCommand {
   readonly count: number;
 }
 
+/** Hard limits of one message (SPEC E7): reached, the message stops, says which it was and keeps its state. */
 export interface Limits {
   readonly maxSteps: number;
+  /** Spent by planner and lesser model together, in USD. */
+  readonly usd?: number;
+  /** Input and output tokens of both models together. */
+  readonly tokens?: number;
+  /** From the message's start, waiting for answers to questions included. */
+  readonly timeoutMs?: number;
 }
+
+export type LimitKind = 'usd' | 'tokens' | 'time';
+
+/** Why the context is made smaller: it nears the window, the provider refused it, or the model or the user asked. */
+export type CompactReason = 'window' | 'too_long' | 'asked';
+
+/** What the lesser model was asked for. */
+export type AuxPurpose = 'summary' | 'edit_check' | 'web_page' | 'init' | 'title';
 
 export type JournalEvent =
   /** First event of every epoch: who owns the session from here on. */
@@ -93,6 +108,8 @@ export type JournalEvent =
       readonly model: string;
       readonly smallModel: string;
       readonly limits: Limits;
+      /** Asked in this order when the planner's model stays unavailable (SPEC E9). */
+      readonly fallbackModels?: readonly string[];
       readonly command?: FileCommand;
       readonly at: number;
     }
@@ -104,6 +121,8 @@ export type JournalEvent =
       readonly attempt: number;
       /** Volatile facts appended to the newest message of this request; kept so that the next prompt repeats them. */
       readonly facts?: string;
+      /** Input tokens as estimated beforehand; with the answer's usage it calibrates the next estimates. */
+      readonly estimate?: number;
       readonly at: number;
     }
   | {
@@ -117,6 +136,58 @@ export type JournalEvent =
       readonly at: number;
     }
   | { readonly type: 'llm.fail'; readonly op: OpId; readonly failure: Failure; readonly at: number }
+  /** The next request was not sent: the context is made smaller first. */
+  | {
+      readonly type: 'context.full';
+      readonly op: OpId;
+      readonly why: CompactReason;
+      readonly tokens: number;
+      readonly window: number;
+      readonly at: number;
+    }
+  /** The conversation from here on (SPEC O21): the one place where the prompt's prefix may change within a mode. */
+  | {
+      readonly type: 'compact.done';
+      readonly op: OpId;
+      readonly why: CompactReason;
+      readonly messages: Payload<readonly ModelMessage[]>;
+      /** Processors that changed something, in order. */
+      readonly processors: readonly string[];
+      readonly tokensBefore: number;
+      readonly tokensAfter: number;
+      readonly at: number;
+    }
+  | { readonly type: 'compact.fail'; readonly op: OpId; readonly failure: Failure; readonly at: number }
+  /** A call of the lesser model (SPEC O3), for the accounts. */
+  | {
+      readonly type: 'aux.used';
+      readonly seq: number;
+      readonly purpose: AuxPurpose;
+      readonly model: string;
+      readonly usage: Usage;
+      readonly at: number;
+    }
+  /** A hard limit is reached; the message stops. */
+  | {
+      readonly type: 'limit.hit';
+      readonly seq: number;
+      readonly limit: LimitKind;
+      readonly message: string;
+      readonly at: number;
+    }
+  /** A hook of the user that said or did something worth knowing: denied, changed a call, or failed (SPEC E5). */
+  | {
+      readonly type: 'hook.ran';
+      readonly seq: number;
+      /** The call it was about, when it was about one. */
+      readonly op?: OpId;
+      readonly event: string;
+      readonly name: string;
+      readonly outcome: 'denied' | 'changed' | 'failed' | 'noted';
+      readonly message: string;
+      readonly durationMs: number;
+      readonly at: number;
+    }
   | {
       readonly type: 'tool.start';
       readonly op: OpId;
@@ -146,6 +217,8 @@ export type JournalEvent =
       /** Data for programs and for undo; a tool's own shape. */
       readonly data?: Json;
       readonly todos?: readonly Todo[];
+      /** The model asked for a smaller context: what to keep in particular, '' for nothing special. */
+      readonly compact?: string;
       readonly resultHash: string;
       readonly durationMs: number;
       readonly at: number;

@@ -2,7 +2,7 @@
 // clients follow. Names and fields are stable; docs/events.md is their reference. New fields and new types may be added,
 // so readers ignore what they do not know. stream-view.ts makes these from the journal and the live stream.
 
-import type { EndReason, QuestionPath, SettledKind } from './events.ts';
+import type { AuxPurpose, CompactReason, EndReason, LimitKind, QuestionPath, SettledKind } from './events.ts';
 import type { Json } from './json.ts';
 import type { Usage } from './messages.ts';
 import type { Mode } from './modes.ts';
@@ -56,6 +56,36 @@ export type StreamEvent =
     })
   | (Base & { readonly type: 'TodosChanged'; readonly todos: readonly Todo[] })
   | (Base & { readonly type: 'Usage'; readonly step: number; readonly usage: Usage })
+  /** A call of the lesser model. */
+  | (Base & {
+      readonly type: 'AuxUsage';
+      readonly purpose: AuxPurpose;
+      readonly model: string;
+      readonly usage: Usage;
+    })
+  /** The context is about to be made smaller, and why. */
+  | (Base & {
+      readonly type: 'ContextFull';
+      readonly why: CompactReason;
+      readonly tokens: number;
+      readonly window: number;
+    })
+  | (Base & {
+      readonly type: 'ContextCompacted';
+      readonly why: CompactReason;
+      readonly processors: readonly string[];
+      readonly tokensBefore: number;
+      readonly tokensAfter: number;
+    })
+  | (Base & { readonly type: 'LimitReached'; readonly limit: LimitKind; readonly message: string })
+  | (Base & {
+      readonly type: 'HookRan';
+      readonly op: string | null;
+      readonly event: string;
+      readonly name: string;
+      readonly outcome: 'denied' | 'changed' | 'failed' | 'noted';
+      readonly message: string;
+    })
   | (Base & {
       readonly type: 'RetryScheduled';
       readonly code: string;

@@ -61,6 +61,20 @@ function view(event: JournalEvent, { mode, calls, failure }: Seen): Bare<StreamE
       return [{ type: 'StepStarted', step: stepOf(event.op), attempt: event.attempt }];
     case 'llm.res':
       return answerView(event);
+    case 'context.full':
+      return [{ type: 'ContextFull', why: event.why, tokens: event.tokens, window: event.window }];
+    case 'compact.done': {
+      const { why, processors, tokensBefore, tokensAfter } = event;
+      return [{ type: 'ContextCompacted', why, processors, tokensBefore, tokensAfter }];
+    }
+    case 'aux.used':
+      return [{ type: 'AuxUsage', purpose: event.purpose, model: event.model, usage: event.usage }];
+    case 'limit.hit':
+      return [{ type: 'LimitReached', limit: event.limit, message: event.message }];
+    case 'hook.ran': {
+      const { op = null, event: on, name, outcome, message } = event;
+      return [{ type: 'HookRan', op, event: on, name, outcome, message }];
+    }
     case 'timer.set':
       return [{ type: 'RetryScheduled', code: event.why, message: failure?.message ?? '', dueAt: event.dueAt }];
     case 'tool.start':
@@ -87,6 +101,7 @@ function view(event: JournalEvent, { mode, calls, failure }: Seen): Bare<StreamE
       return doneView(event, mode);
     // A failed try is told by the retry that follows or by the message's end.
     case 'llm.fail':
+    case 'compact.fail':
     case 'claim':
     case 'tool.intent':
     case 'timer.fired':

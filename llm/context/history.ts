@@ -6,7 +6,7 @@
 
 import { type EventOf, inlineOf, type JournalEvent } from '../../shared/events.ts';
 import type { AssistantPart, ModelMessage, ToolCallPart, ToolResultPart } from '../../shared/messages.ts';
-import { toolCallsOf } from '../../shared/messages.ts';
+import { textOf, toolCallsOf } from '../../shared/messages.ts';
 
 export interface History {
   readonly messages: readonly ModelMessage[];
@@ -23,6 +23,12 @@ interface OpenStep {
 
 export const EMPTY_HISTORY: History = { messages: [], notes: [], open: null };
 
+/** Asks the model to go on where its answer was cut off; calls in it were not run. */
+const CUT_OFF =
+  '[Odin: your answer was cut off at the output limit, and no tool call in it was run. Go on from where it ended. Make calls smaller: write a large file in several parts, give long texts in several answers.]';
+const SAID_NOTHING =
+  '[Odin: your answer was empty. Go on with the task, or say in words that it is done and what came of it.]';
+
 const NOT_RUN = 'Not run: the message ended before this call was made. Call it again if it is still needed.';
 
 /** The history after one more event. */
@@ -38,6 +44,8 @@ export function foldHistory(history: History, event: JournalEvent): History {
       return addAnswer(history, event);
     case 'tool.done':
       return addResult(history, event);
+    case 'compact.done':
+      return { ...history, messages: inlineOf(event.messages), open: null };
     default:
       return history;
   }
@@ -52,7 +60,15 @@ const movedNote = ({ direction, paths }: EventOf<'files.moved'>): string =>
   `[The user has ${direction === 'undo' ? 'undone' : 'redone'} earlier changes of these files: ${paths.join(', ')}. Read them again before you change them.]`;
 
 function addAnswer(history: History, event: EventOf<'llm.res'>): History {
+  // What did not fit is asked for again, behind a compacted history.
+  if (event.stop === 'context_full') return history;
   const parts = sendable(inlineOf(event.parts), event.stop === 'tool_calls');
+  const isEmpty = textOf(parts).trim() === '' && toolCallsOf(parts).length === 0;
+  const note = event.stop === 'max_tokens' ? CUT_OFF : isEmpty && event.stop !== 'refusal' ? SAID_NOTHING : null;
+  if (note !== null) {
+    const said: readonly ModelMessage[] = isEmpty ? [] : [{ role: 'assistant', parts }];
+    return { ...history, messages: [...history.messages, ...said, { role: 'user', text: note }], open: null };
+  }
   if (parts.length === 0) return history;
   const calls = toolCallsOf(parts);
   return {

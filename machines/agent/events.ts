@@ -1,6 +1,6 @@
 // The agent machine's types: what it is given, what it remembers, what may happen to it and what it asks for.
 
-import type { EndReason, Limits, SettledKind, ToolCallSummary } from '../../shared/events.ts';
+import type { CompactReason, EndReason, Limits, SettledKind, ToolCallSummary } from '../../shared/events.ts';
 import type { OpId } from '../../shared/ids.ts';
 import type { StopReason } from '../../shared/messages.ts';
 import type { Failure } from '../../shared/outcome.ts';
@@ -8,12 +8,17 @@ import type { Failure } from '../../shared/outcome.ts';
 export interface AgentInput {
   readonly seq: number;
   readonly limits: Limits;
+  /** Models that may be asked: the planner's own, then its fallbacks. */
+  readonly models: number;
 }
 
 /** JSON only; messages and results stay in the journal. */
 export interface AgentContext {
   readonly seq: number;
   readonly limits: Limits;
+  readonly models: number;
+  /** The model in use: 0 is the planner's own. Once changed it stays changed for the message. */
+  readonly model: number;
   /** Number of the current planner step, from 1; 0 before the first. */
   readonly turn: number;
   /** Tries of the current model call so far. */
@@ -21,6 +26,10 @@ export interface AgentContext {
   readonly calls: readonly ToolCallSummary[];
   /** Result hashes of this step's settled calls. */
   readonly settled: Readonly<Record<OpId, string>>;
+  /** Compactions in this step. */
+  readonly compactions: number;
+  /** Answers in a row that were cut off at the output limit, or empty. */
+  readonly cuts: number;
   /** Calls and results of the last step in one hash, and how many steps in a row it came back. */
   readonly lastStep: string;
   readonly repeats: number;
@@ -35,11 +44,17 @@ export type AgentEvent =
       readonly op: OpId;
       readonly stop: StopReason;
       readonly calls: readonly ToolCallSummary[];
+      /** It said nothing and called nothing. */
+      readonly isEmpty: boolean;
     }
   | { readonly type: 'model.failed'; readonly op: OpId; readonly failure: Failure }
+  /** The next request would not fit, or a smaller context was asked for. */
+  | { readonly type: 'context.full'; readonly op: OpId; readonly why: CompactReason }
+  | { readonly type: 'context.compacted'; readonly op: OpId }
+  | { readonly type: 'compaction.failed'; readonly op: OpId; readonly failure: Failure }
   | { readonly type: 'tool.settled'; readonly op: OpId; readonly kind: SettledKind; readonly resultHash: string }
   | { readonly type: 'timer.due'; readonly op: OpId }
-  | { readonly type: 'budget.exceeded'; readonly message: string }
+  | { readonly type: 'budget.exceeded'; readonly code: string; readonly message: string }
   | { readonly type: 'cancel.requested' };
 
 export type AgentEffect =
@@ -50,7 +65,10 @@ export type AgentEffect =
       readonly turn: number;
       readonly attempt: number;
       readonly repeats: number;
+      readonly model: number;
     }
+  /** Make the context smaller; its end is context.compacted or compaction.failed. */
+  | { readonly type: 'compact'; readonly op: OpId; readonly why: CompactReason }
   /** Start all calls of the step together; each ends in its own tool.settled. */
   | { readonly type: 'startTools'; readonly calls: readonly ToolCallSummary[] }
   | { readonly type: 'abortModel' }

@@ -1,6 +1,7 @@
 // The agent machine's inputs are journal events: this is the one translation, used live and on replay alike.
 
 import type { JournalEvent } from '../../shared/events.ts';
+import { textOf } from '../../shared/messages.ts';
 import type { AgentEvent } from './events.ts';
 
 /** What a journal event means to the agent machine; null when it means nothing to it. */
@@ -9,9 +10,23 @@ export function toAgentEvent(event: JournalEvent): AgentEvent | null {
     case 'msg.start':
       return { type: 'message.started' };
     case 'llm.res':
-      return { type: 'model.answered', op: event.op, stop: event.stop, calls: event.calls };
+      return {
+        type: 'model.answered',
+        op: event.op,
+        stop: event.stop,
+        calls: event.calls,
+        isEmpty: event.calls.length === 0 && 'inline' in event.parts && textOf(event.parts.inline).trim() === '',
+      };
     case 'llm.fail':
       return { type: 'model.failed', op: event.op, failure: event.failure };
+    case 'context.full':
+      return { type: 'context.full', op: event.op, why: event.why };
+    case 'compact.done':
+      return { type: 'context.compacted', op: event.op };
+    case 'compact.fail':
+      return { type: 'compaction.failed', op: event.op, failure: event.failure };
+    case 'limit.hit':
+      return { type: 'budget.exceeded', code: `budget_${event.limit}`, message: event.message };
     case 'tool.done':
       return { type: 'tool.settled', op: event.op, kind: event.kind, resultHash: event.resultHash };
     case 'timer.fired':

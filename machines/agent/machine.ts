@@ -2,16 +2,20 @@
 // A pure reducer: run it with initialTransition and transition only. Its named actions are effect requests for the host.
 
 import { assign, setup } from 'xstate';
-import type { EndReason } from '../../shared/events.ts';
+import type { CompactReason, EndReason } from '../../shared/events.ts';
 import { type OpId, opId } from '../../shared/ids.ts';
 import type { Failure } from '../../shared/outcome.ts';
 import type { AgentContext, AgentEffect, AgentEvent, AgentInput } from './events.ts';
 
 /** Written into every claim: a journal is replayed by the machine that wrote it. */
-export const AGENT_MACHINE = 'agent@1';
+export const AGENT_MACHINE = 'agent@2';
 
 /** Tries of one model call, the first included. */
 export const MAX_ATTEMPTS = 6;
+/** The same when another model is there to ask. */
+export const MAX_ATTEMPTS_BEFORE_FALLBACK = 3;
+/** Answers in a row that are cut off or empty, and that the model is asked to go on from. */
+export const MAX_CUTS = 2;
 /** Identical steps in a row after which the planner is told, and after which the message is stopped. */
 export const REPEATS_TOLD = 2;
 export const REPEATS_STOPPED = 4;
@@ -45,9 +49,20 @@ export const agentMachine = setup({
     scheduleRetry: request<'scheduleRetry'>(),
     finish: request<'finish'>(),
     noteUnexpected: () => {},
-    beginStep: assign({ turn: ({ context }) => context.turn + 1, attempt: 1, calls: [], settled: {} }),
+    compact: request<'compact'>(),
+    beginStep: assign({
+      turn: ({ context }) => context.turn + 1,
+      attempt: 1,
+      compactions: 0,
+      calls: [],
+      settled: {},
+    }),
     tryAgain: assign({ attempt: ({ context }) => context.attempt + 1 }),
+    tryCompacted: assign({ attempt: 1, compactions: ({ context }) => context.compactions + 1 }),
+    takeNextModel: assign({ attempt: 1, model: ({ context }) => context.model + 1 }),
+    countCut: assign({ cuts: ({ context }) => context.cuts + 1 }),
     keepCalls: assign({
+      cuts: 0,
       calls: ({ context, event }) => (event.type === 'model.answered' ? event.calls : context.calls),
     }),
     keepResult: assign({
@@ -63,7 +78,7 @@ export const agentMachine = setup({
     endStepLimit: ends('step_limit'),
     endRepeated: ends('repeated_calls'),
     endBudget: ends('budget', (event) =>
-      event.type === 'budget.exceeded' ? { kind: 'failed', code: 'budget', message: event.message } : null,
+      event.type === 'budget.exceeded' ? { kind: 'failed', code: event.code, message: event.message } : null,
     ),
     endFailed: ends('planner_failure', plannerFailure),
   },
@@ -84,15 +99,30 @@ export const agentMachine = setup({
     answeredWell: ({ context, event }) =>
       event.type === 'model.answered' &&
       event.op === modelOp(context) &&
+      !event.isEmpty &&
       (event.stop === 'end' || event.stop === 'tool_calls' || event.stop === 'other'),
+    /** Cut off at the output limit, or nothing said: history.ts puts the request to go on behind it. */
+    canGoOn: ({ context, event }) =>
+      event.type === 'model.answered' &&
+      event.op === modelOp(context) &&
+      (event.stop === 'max_tokens' || (event.isEmpty && event.stop !== 'refusal' && event.stop !== 'context_full')) &&
+      context.cuts < MAX_CUTS &&
+      context.turn < context.limits.maxSteps,
+    /** Once a step: what does not fit after that will not fit at all. */
+    canCompact: ({ context, event }) => context.compactions === 0 && overflows(context, event),
     wasCancelled: ({ context, event }) =>
       event.type === 'model.failed' && event.op === modelOp(context) && event.failure.kind === 'cancelled',
     canRetry: ({ context, event }) =>
       event.type === 'model.failed' &&
       event.op === modelOp(context) &&
       event.failure.kind === 'transient' &&
-      context.attempt < MAX_ATTEMPTS &&
+      context.attempt < (hasFallback(context) ? MAX_ATTEMPTS_BEFORE_FALLBACK : MAX_ATTEMPTS) &&
       (event.failure.retryAfterMs ?? 0) <= MAX_RETRY_AFTER_MS,
+    canFallBack: ({ context, event }) =>
+      event.type === 'model.failed' &&
+      event.op === modelOp(context) &&
+      hasFallback(context) &&
+      (event.failure.kind === 'transient' || UNAVAILABLE.has(event.failure.code)),
     isLastOpenCall: ({ context, event }) =>
       event.type === 'tool.settled' && isOpen(context, event.op) && openCount(context) === 1,
     repeatsTooOften: ({ context }) => context.repeats >= REPEATS_STOPPED,
@@ -101,8 +131,11 @@ export const agentMachine = setup({
   id: 'agent',
   context: ({ input }) => ({
     ...input,
+    model: 0,
     turn: 0,
     attempt: 0,
+    compactions: 0,
+    cuts: 0,
     calls: [],
     settled: {},
     lastStep: '',
@@ -129,13 +162,20 @@ export const agentMachine = setup({
           turn: context.turn,
           attempt: context.attempt,
           repeats: context.repeats,
+          model: context.model,
         }),
       },
       on: {
+        'context.full': [
+          { guard: 'canCompact', target: 'compacting' },
+          { guard: 'isCurrentCall', target: 'stopped', actions: 'endFailed' },
+        ],
         'model.answered': [
           { guard: 'atStepLimit', target: 'stopped', actions: ['keepCalls', 'endStepLimit'] },
           { guard: 'wantsTools', target: 'acting', actions: 'keepCalls' },
           { guard: 'answeredWell', target: 'done', actions: 'endCompleted' },
+          { guard: 'canGoOn', target: 'thinking', reenter: true, actions: ['countCut', 'beginStep'] },
+          { guard: 'canCompact', target: 'compacting' },
           { guard: 'isCurrentCall', target: 'stopped', actions: 'endFailed' },
         ],
         'model.failed': [
@@ -148,8 +188,23 @@ export const agentMachine = setup({
               params: ({ context, event }) => ({ op: event.op, attempt: context.attempt, failure: event.failure }),
             },
           },
+          { guard: 'canCompact', target: 'compacting' },
+          { guard: 'canFallBack', target: 'thinking', reenter: true, actions: 'takeNextModel' },
           { guard: 'isCurrentCall', target: 'stopped', actions: 'endFailed' },
         ],
+        'budget.exceeded': { target: 'stopped', actions: ['abortModel', 'endBudget'] },
+        'cancel.requested': { target: 'stopped', actions: ['abortModel', 'endCancelled'] },
+      },
+    },
+    // Waits for a smaller context; what makes it has its own time limit.
+    compacting: {
+      entry: {
+        type: 'compact',
+        params: ({ context, event }) => ({ op: modelOp(context), why: reasonOf(event) }),
+      },
+      on: {
+        'context.compacted': { guard: 'isCurrentCall', target: 'thinking', actions: 'tryCompacted' },
+        'compaction.failed': { guard: 'isCurrentCall', target: 'stopped', actions: 'endFailed' },
         'budget.exceeded': { target: 'stopped', actions: ['abortModel', 'endBudget'] },
         'cancel.requested': { target: 'stopped', actions: ['abortModel', 'endCancelled'] },
       },
@@ -197,6 +252,21 @@ export const agentMachine = setup({
   },
 });
 
+/** Failures of one model that another may not have. */
+const UNAVAILABLE: ReadonlySet<string> = new Set(['auth', 'quota', 'unknown_model']);
+
+const hasFallback = (context: AgentContext): boolean => context.model + 1 < context.models;
+
+/** Whether the event says that the current request is too long. */
+function overflows(context: AgentContext, event: AgentEvent): boolean {
+  if (!('op' in event) || event.op !== modelOp(context)) return false;
+  if (event.type === 'model.failed') return event.failure.code === 'context_too_long';
+  if (event.type === 'model.answered') return event.stop === 'context_full';
+  return event.type === 'context.full';
+}
+
+const reasonOf = (event: AgentEvent): CompactReason => (event.type === 'context.full' ? event.why : 'too_long');
+
 function finishOf(context: AgentContext): Params<'finish'> {
   return { status: context.end ?? 'planner_failure', failure: context.failure, steps: context.turn };
 }
@@ -212,8 +282,15 @@ function stepSignature(context: AgentContext): string {
 }
 
 function plannerFailure(event: AgentEvent): Failure | null {
-  if (event.type === 'model.failed') return event.failure;
+  if (event.type === 'model.failed' || event.type === 'compaction.failed') return event.failure;
+  if (event.type === 'context.full') return CONTEXT_TOO_LONG;
   if (event.type !== 'model.answered') return null;
+  if (event.isEmpty && event.stop !== 'refusal' && event.stop !== 'context_full') {
+    return failed(
+      'empty_answer',
+      'The model gave no answer, also when asked again. Try another model, or ask otherwise.',
+    );
+  }
   switch (event.stop) {
     case 'max_tokens':
       return failed(
@@ -223,7 +300,7 @@ function plannerFailure(event: AgentEvent): Failure | null {
     case 'refusal':
       return failed('refusal', 'The model declined to answer this request.');
     case 'context_full':
-      return failed('context_too_long', 'The conversation no longer fits the context window of the model.');
+      return CONTEXT_TOO_LONG;
     case 'end':
     case 'tool_calls':
     case 'other':
@@ -232,3 +309,8 @@ function plannerFailure(event: AgentEvent): Failure | null {
 }
 
 const failed = (code: string, message: string): Failure => ({ kind: 'failed', code, message });
+
+const CONTEXT_TOO_LONG = failed(
+  'context_too_long',
+  'The conversation no longer fits the context window of the model, not even compacted. Begin a new session, or take a model with a larger window.',
+);

@@ -4,13 +4,19 @@ import { expect, test } from '@jest/globals';
 import { initialTransition, transition } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
 import type { AgentEffect, AgentEvent } from '../../machines/agent/events.ts';
-import { agentMachine, MAX_ATTEMPTS, REPEATS_STOPPED } from '../../machines/agent/machine.ts';
+import {
+  agentMachine,
+  MAX_ATTEMPTS,
+  MAX_ATTEMPTS_BEFORE_FALLBACK,
+  MAX_CUTS,
+  REPEATS_STOPPED,
+} from '../../machines/agent/machine.ts';
 import type { ToolCallSummary } from '../../shared/events.ts';
 import { opId } from '../../shared/ids.ts';
 import type { Failure } from '../../shared/outcome.ts';
 
 const limits = { maxSteps: 3 };
-const input = { seq: 1, limits };
+const input = { seq: 1, limits, models: 1 };
 const calls = (turn: number, names: readonly string[]): ToolCallSummary[] =>
   names.map((name, index) => ({ op: opId(1, turn, index + 1), callId: `c${turn}${index}`, name, argsHash: 'h' }));
 const answered = (turn: number, names: readonly string[] = []): AgentEvent => ({
@@ -18,6 +24,22 @@ const answered = (turn: number, names: readonly string[] = []): AgentEvent => ({
   op: opId(1, turn, 0),
   stop: names.length > 0 ? 'tool_calls' : 'end',
   calls: calls(turn, names),
+  isEmpty: false,
+});
+const empty = (turn: number): AgentEvent => ({ ...answered(turn), isEmpty: true }) as AgentEvent;
+const cutOff = (turn: number): AgentEvent => ({
+  type: 'model.answered',
+  op: opId(1, turn, 0),
+  stop: 'max_tokens',
+  calls: calls(turn, ['Grep']),
+  isEmpty: false,
+});
+const full = (turn: number): AgentEvent => ({ type: 'context.full', op: opId(1, turn, 0), why: 'window' });
+const compacted = (turn: number): AgentEvent => ({ type: 'context.compacted', op: opId(1, turn, 0) });
+const modelFailed = (turn: number, kind: Failure['kind'], code: string): AgentEvent => ({
+  type: 'model.failed',
+  op: opId(1, turn, 0),
+  failure: failure(kind, code),
 });
 const failure = (kind: Failure['kind'], code: string): Failure => ({ kind, code, message: code });
 const settled = (turn: number, k: number, resultHash = `${turn}.${k}`): AgentEvent => ({
@@ -28,8 +50,8 @@ const settled = (turn: number, k: number, resultHash = `${turn}.${k}`): AgentEve
 });
 
 /** Runs the events and returns the last state's name and every effect requested on the way. */
-function run(events: readonly AgentEvent[], maxSteps = 3) {
-  let [snapshot, actions] = initialTransition(agentMachine, { ...input, limits: { maxSteps } });
+function run(events: readonly AgentEvent[], maxSteps = 3, models = 1) {
+  let [snapshot, actions] = initialTransition(agentMachine, { ...input, limits: { maxSteps }, models });
   const effects: AgentEffect[] = [];
   const note = () => effects.push(...actions.map((a) => ({ type: a.type, ...(a.params as object) }) as AgentEffect));
   note();
@@ -46,7 +68,7 @@ test('O2 G3: without a tool call the message is completed', () => {
   const { state, effects } = run([started, answered(1)]);
   expect(state).toBe('done');
   expect(effects).toEqual([
-    { type: 'callModel', op: '1.1.0', turn: 1, attempt: 1, repeats: 0 },
+    { type: 'callModel', op: '1.1.0', turn: 1, attempt: 1, repeats: 0, model: 0 },
     { type: 'finish', status: 'completed', failure: null, steps: 1 },
   ]);
 });
@@ -125,11 +147,60 @@ test.each([
   expect(last).toMatchObject({ type: 'finish', status: 'cancelled' });
 });
 
-test('O2: an answer cut at the output limit never runs its calls', () => {
-  const cut: AgentEvent = { type: 'model.answered', op: opId(1, 1, 0), stop: 'max_tokens', calls: calls(1, ['Grep']) };
-  const { types, last } = run([started, cut]);
+test('O2 E9: an answer cut at the output limit never runs its calls; the model goes on, so often and no more', () => {
+  const again = run([started, cutOff(1)], 10);
+  expect(again.types).toEqual(['callModel', 'callModel']);
+  expect(again.last).toMatchObject({ op: '1.2.0', turn: 2 });
+  expect(run([started, cutOff(1), answered(2)], 10).last).toMatchObject({ status: 'completed' });
+  const { types, last } = run([started, ...Array.from({ length: MAX_CUTS + 1 }, (_, i) => cutOff(i + 1))], 10);
   expect(types).not.toContain('startTools');
   expect(last).toMatchObject({ status: 'planner_failure', failure: { code: 'output_limit' } });
+});
+
+test('E9: a model that says nothing is asked to go on, and does not end as completed', () => {
+  expect(run([started, empty(1), answered(2)]).last).toMatchObject({ status: 'completed', steps: 2 });
+  const { last } = run([started, empty(1), empty(2), empty(3)], 10);
+  expect(last).toMatchObject({ status: 'planner_failure', failure: { code: 'empty_answer' } });
+});
+
+test('E7 O21: a full context is compacted and the same step asked again; still full after that, it ends by name', () => {
+  const { types, last, state } = run([started, full(1), compacted(1)]);
+  expect(types).toEqual(['callModel', 'compact', 'callModel']);
+  expect(last).toMatchObject({ op: '1.1.0', turn: 1, attempt: 1 });
+  expect(state).toBe('thinking');
+  expect(run([started, full(1), compacted(1), full(1)]).last).toMatchObject({
+    status: 'planner_failure',
+    failure: { code: 'context_too_long' },
+  });
+});
+
+test.each([
+  ['refused by the provider', modelFailed(1, 'failed', 'context_too_long')],
+  ['run over in mid-answer', { ...answered(1), stop: 'context_full' } as AgentEvent],
+])('E9: a context that is %s is compacted once, then it is an end', (_, event) => {
+  expect(run([started, event]).last).toMatchObject({ type: 'compact', why: 'too_long' });
+  expect(run([started, event, compacted(1), answered(1)]).last).toMatchObject({ status: 'completed' });
+  expect(run([started, event, compacted(1), event]).last).toMatchObject({ failure: { code: 'context_too_long' } });
+});
+
+test('E9: when compaction fails, the message ends with its reason', () => {
+  const failed: AgentEvent = { type: 'compaction.failed', op: opId(1, 1, 0), failure: failure('failed', 'no_room') };
+  expect(run([started, full(1), failed]).last).toMatchObject({
+    status: 'planner_failure',
+    failure: { code: 'no_room' },
+  });
+});
+
+test('E9: a fallback model takes over for one that stays away, after fewer tries, and for the rest of the message', () => {
+  const tries = Array.from({ length: MAX_ATTEMPTS_BEFORE_FALLBACK }, (): AgentEvent[] => [
+    modelFailed(1, 'transient', 'overloaded'),
+    { type: 'timer.due', op: opId(1, 1, 0) },
+  ]).flat();
+  const { effects } = run([started, ...tries, answered(1, ['LS']), settled(1, 1)], 3, 2);
+  const asked = effects.flatMap((effect) => (effect.type === 'callModel' ? [effect.model] : []));
+  expect(asked).toEqual([...Array<number>(MAX_ATTEMPTS_BEFORE_FALLBACK).fill(0), 1, 1]);
+  expect(run([started, modelFailed(1, 'failed', 'quota')], 3, 2).last).toMatchObject({ type: 'callModel', model: 1 });
+  expect(run([started, modelFailed(1, 'failed', 'refusal')], 3, 2).last).toMatchObject({ type: 'finish' });
 });
 
 test('C1: every state of the agent machine can be reached, and every end is one of the named ones', () => {
@@ -142,7 +213,9 @@ test('C1: every state of the agent machine can be reached, and every end is one 
     { type: 'model.failed', op: opId(1, 1, 0), failure: failure('transient', 'network') },
     { type: 'model.failed', op: opId(1, 1, 0), failure: failure('failed', 'auth') },
     { type: 'timer.due', op: opId(1, 1, 0) },
-    { type: 'budget.exceeded', message: 'over' },
+    { type: 'budget.exceeded', code: 'budget_usd', message: 'over' },
+    full(1),
+    compacted(1),
     { type: 'cancel.requested' },
   ];
   const paths = getShortestPaths(agentMachine, { input, events, limit: 5_000 });

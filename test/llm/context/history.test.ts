@@ -87,9 +87,10 @@ test('E18 E4: a call left without a result gets one that says so before the next
   ]);
 });
 
-test('O2: a call that was cut off is not part of what was said', () => {
+test('O2 E9: a call that was cut off is not part of what was said, and the model is told so', () => {
   const history = fold([start(1), request(1, 1), answer(1, 1, ['a'], 'max_tokens'), start(2)]);
-  expect(history.messages.map((message) => message.role)).toEqual(['user', 'assistant', 'user']);
+  expect(history.messages.map((message) => message.role)).toEqual(['user', 'assistant', 'user', 'user']);
+  expect(history.messages[2]).toMatchObject({ text: expect.stringContaining('cut off at the output limit') });
   expect(JSON.stringify(history.messages)).not.toContain('tool_call');
 });
 
