@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { trustedSince } from '../orchestrator/trust.ts';
+import { isFolderTrusted, trustedSince } from '../orchestrator/trust.ts';
 import { findRoot } from '../orchestrator/workspace.ts';
 import { UserError } from '../shared/outcome.ts';
 import { openModels } from './open-models.ts';
@@ -35,6 +35,7 @@ export function allChecks(place: Place): readonly Promise<Check>[] {
     settings(place),
     folderTrust(place),
     configTrust(place),
+    instructions(place),
     model(place),
     program('git', false, 'install git: undo over several sessions and worktrees need it'),
     program(
@@ -42,6 +43,7 @@ export function allChecks(place: Place): readonly Promise<Check>[] {
       false,
       'install bubblewrap: without it commands run outside of a sandbox and Odin asks more often',
     ),
+    processLimit(),
   ];
 }
 
@@ -130,6 +132,20 @@ async function configTrust(place: Place): Promise<Check> {
   }
 }
 
+async function instructions({ cwd, home }: Place): Promise<Check> {
+  const [{ readInstructions }, { instructionsLine }] = await Promise.all([
+    import('../orchestrator/instructions.ts'),
+    import('./instructions-line.ts'),
+  ]);
+  const root = findRoot(cwd);
+  const { files, warnings } = readInstructions({ root, cwd, home, trusted: isFolderTrusted(home, root) });
+  const text =
+    files.length === 0
+      ? 'no ODIN.md, AGENTS.md or CLAUDE.md; `odin init` writes one'
+      : instructionsLine({ instructions: files });
+  return { name: 'instructions', ok: warnings.length === 0, needed: false, text: [text, ...warnings].join('; ') };
+}
+
 async function model(place: Place): Promise<Check> {
   const check = (ok: boolean, text: string): Check => ({ name: 'model', ok, needed: true, text });
   try {
@@ -150,6 +166,13 @@ async function model(place: Place): Promise<Check> {
 async function program(name: string, needed: boolean, advice: string): Promise<Check> {
   const version = await versionOf(name);
   return { name, ok: version !== null, needed, text: version ?? advice };
+}
+
+async function processLimit(): Promise<Check> {
+  const { findProcessLimit, MAX_PROCESSES } = await import('../orchestrator/exec/limits.ts');
+  const limit = findProcessLimit();
+  const text = limit.kind === 'none' ? limit.reason : `a command may have ${MAX_PROCESSES} processes at once`;
+  return { name: 'process limit', ok: limit.kind !== 'none', needed: false, text };
 }
 
 async function versionOf(name: string): Promise<string | null> {

@@ -7,6 +7,7 @@ import type { StreamEvent } from '../shared/stream-events.ts';
 import { describeCall } from './describe-call.ts';
 import { describeEnd } from './describe-end.ts';
 import { describeResult } from './describe-result.ts';
+import { instructionsLine } from './instructions-line.ts';
 import { questionLines } from './question-text.ts';
 import { createScreen, type ScreenOptions } from './screen.ts';
 import { createStepText } from './step-text.ts';
@@ -55,7 +56,9 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
   function show(event: StreamEvent): void {
     switch (event.type) {
       case 'SessionOpened':
-        return screen.line(paint('dim', `session ${event.session} in ${cleanLine(event.root)}`));
+        screen.line(paint('dim', `session ${event.session} in ${cleanLine(event.root)}`));
+        if (event.instructions.length > 0) screen.line(paint('dim', `instructions: ${instructionsLine(event)}`));
+        return;
       case 'MessageQueued':
         if (event.position > 0) screen.line(paint('dim', `message ${event.seq} waits at position ${event.position}`));
         return;

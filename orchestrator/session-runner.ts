@@ -17,6 +17,7 @@ import type { EventBus } from './event-bus.ts';
 import { runFileCommand } from './file-command.ts';
 import type { Files } from './files/files.ts';
 import type { InboxMessage } from './inbox-message.ts';
+import type { Instructions } from './instructions.ts';
 import { type ClaimResult, claimSession } from './journal.ts';
 import { type LiveStream, openLiveStream } from './live-stream.ts';
 import { withInlinePayload } from './payloads.ts';
@@ -38,8 +39,8 @@ export interface RunnerDeps {
   readonly bus: EventBus;
   readonly models: ModelPair;
   readonly maxSteps: number;
-  /** Text of the project's instructions, read once per process. */
-  instructions(): Promise<string>;
+  /** What a session that is opened now gets as instructions. */
+  instructions(): Instructions;
   /** What a turn needs besides its session. */
   turnDeps(
     sid: string,
@@ -142,7 +143,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       const started = past[0]?.type === 'msg.start' ? past[0] : null;
       if (message.removed && !started) return await finish(REMOVED);
       const start = started ?? (await startEvent(message, deps));
-      if (memory.state.root === '') record(await openedEvent(sid));
+      if (memory.state.root === '') record(openedEvent(sid));
       if (start.command) {
         if (!started) record(start);
         const end = await runFileCommand(deps.files, deps.root, memory.files, start.command, record).catch(bugEnd);
@@ -194,14 +195,11 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     },
   });
 
-  const openedEvent = async (sid: string): Promise<JournalEvent> => ({
-    type: 'session.opened',
-    sid,
-    root: deps.root,
-    cwd: deps.cwd,
-    instructions: await deps.instructions(),
-    at: deps.now(),
-  });
+  const openedEvent = (sid: string): JournalEvent => {
+    const { text, files } = deps.instructions();
+    const { root, cwd } = deps;
+    return { type: 'session.opened', sid, root, cwd, instructions: text, instructionFiles: files, at: deps.now() };
+  };
 
   return {
     run,

@@ -16,6 +16,7 @@ import { type Commands, openCommands } from './exec/commands.ts';
 import type { FileCacheConfig } from './files/file-cache.ts';
 import { createFiles, type Files } from './files/files.ts';
 import { type Inbox, openInbox } from './inbox.ts';
+import { type Instructions, readInstructions } from './instructions.ts';
 import { workspaceId } from './keys.ts';
 import { type Log, openLog } from './log.ts';
 import { openRuleStore, type RuleStore } from './permissions-rules.ts';
@@ -24,7 +25,8 @@ import { openTurnQueue, type TurnQueue } from './queue.ts';
 import { connectRedis, type RedisHandle } from './redis.ts';
 import { openSearch } from './search.ts';
 import { openSmallModel } from './small-model.ts';
-import { findRoot, readInstructions } from './workspace.ts';
+import { isFolderTrusted } from './trust.ts';
+import { findRoot } from './workspace.ts';
 
 export interface World {
   readonly options: OpenOptions;
@@ -48,8 +50,8 @@ export interface World {
   readonly closing: AbortSignal;
   /** The files as a session's main agent sees them. */
   portOf(sid: string): FilesPort;
-  /** Text of the project's instructions, read once. */
-  instructions(): Promise<string>;
+  /** The instructions as they are now, for a session that is opened. */
+  instructions(): Instructions;
   openQueue(): Promise<TurnQueue>;
   /** Aborts `closing`; what runs on it is stopped by its owner before `close`. */
   leave(): void;
@@ -85,7 +87,6 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
   const log = options.log ?? logFile.log;
   const ruleStore = openRuleStore(home, root);
   const ports = new Map<string, FilesPort>();
-  let instructions: Promise<string> | null = null;
 
   return {
     options,
@@ -111,8 +112,8 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
       return port;
     },
     instructions() {
-      instructions ??= readInstructions(root);
-      return instructions;
+      const read = readInstructions({ root, cwd: options.cwd, home, trusted: isFolderTrusted(home, root) });
+      return { ...read, text: scrub(read.text) };
     },
     openQueue: () => openTurnQueue(handle, ws, (error) => log('the queue reports', { error: error.message })),
     leave: () => closing.abort(),

@@ -29,6 +29,15 @@ export function inlineOf<T>(payload: { readonly inline: T } | { readonly blob: B
   throw new Bug('A payload was used before its blob was read.');
 }
 
+/** A file whose text is among a session's instructions. */
+export interface InstructionFile {
+  /** From the project's root; the user's own is absolute. */
+  readonly path: string;
+  /** The user's own, or from a folder that the user has accepted. */
+  readonly trusted: boolean;
+  readonly bytes: number;
+}
+
 export interface ToolCallSummary {
   readonly op: OpId;
   readonly callId: string;
@@ -96,6 +105,8 @@ export type JournalEvent =
       readonly cwd: string;
       /** ODIN.md, AGENTS.md: read once, so that the prompt's prefix stays the same when the file changes. */
       readonly instructions: string;
+      /** The files they are from. Absent in journals of old. */
+      readonly instructionFiles?: readonly InstructionFile[];
       readonly at: number;
     }
   | {

@@ -2,7 +2,15 @@
 // clients follow. Names and fields are stable; docs/events.md is their reference. New fields and new types may be added,
 // so readers ignore what they do not know. stream-view.ts makes these from the journal and the live stream.
 
-import type { AuxPurpose, CompactReason, EndReason, LimitKind, QuestionPath, SettledKind } from './events.ts';
+import type {
+  AuxPurpose,
+  CompactReason,
+  EndReason,
+  InstructionFile,
+  LimitKind,
+  QuestionPath,
+  SettledKind,
+} from './events.ts';
 import type { Json } from './json.ts';
 import type { Usage } from './messages.ts';
 import type { Mode } from './modes.ts';
@@ -20,7 +28,12 @@ interface Base {
 }
 
 export type StreamEvent =
-  | (Base & { readonly type: 'SessionOpened'; readonly root: string })
+  | (Base & {
+      readonly type: 'SessionOpened';
+      readonly root: string;
+      /** The files whose text the planner has as instructions. */
+      readonly instructions: readonly InstructionFile[];
+    })
   | (Base & { readonly type: 'MessageQueued'; readonly mode: Mode; readonly body: string; readonly position: number })
   | (Base & { readonly type: 'MessageStarted'; readonly mode: Mode; readonly body: string; readonly model: string })
   | (Base & { readonly type: 'StepStarted'; readonly step: number; readonly attempt: number })

@@ -54,7 +54,7 @@ interface Seen {
 function view(event: JournalEvent, { mode, calls, failure }: Seen): Bare<StreamEvent>[] {
   switch (event.type) {
     case 'session.opened':
-      return [{ type: 'SessionOpened', root: event.root }];
+      return [{ type: 'SessionOpened', root: event.root, instructions: event.instructionFiles ?? [] }];
     case 'msg.start':
       return [{ type: 'MessageStarted', mode: event.mode, body: inlineOf(event.body), model: event.model }];
     case 'llm.req':

@@ -65,6 +65,19 @@ export function readWhole(real: string, maxBytes: number): Outcome<DiskFile> {
   }
 }
 
+/** The first bytes of a file by its real path, and how many it has. */
+export function readStart(real: string, maxBytes: number): Outcome<{ readonly bytes: Buffer; readonly size: number }> {
+  try {
+    return withFile(real, (fd, stats) => {
+      const size = Number(stats.size);
+      const bytes = Buffer.alloc(Math.min(size, maxBytes));
+      return ok({ bytes: bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0)), size });
+    });
+  } catch (error) {
+    return fileFailure(real, error);
+  }
+}
+
 export interface ScannedRange {
   readonly version: FileVersion;
   readonly range: LineRange;

@@ -45,7 +45,7 @@ const result = (op: string, tool: string, description: string, status: 'ok' | 'f
 
 /** A message with two parallel calls, a retry, todos, and an answer in pieces. */
 const MESSAGE: readonly Bare[] = [
-  { type: 'SessionOpened', root: '/p' },
+  { type: 'SessionOpened', root: '/p', instructions: [{ path: 'ODIN.md', trusted: false, bytes: 9 }] },
   { type: 'MessageStarted', mode: 'ask', body: 'where?', model: 'a/big' },
   { type: 'StepStarted', step: 1, attempt: 1 },
   { type: 'StreamText', delta: 'I look\u001b[3' },
@@ -94,6 +94,7 @@ describe('G1: the plain renderer', () => {
     expect(out).toBe('It is in **a.ts**:1\n');
     expect(err.split('\n')).toEqual([
       'session S1 in /p',
+      'instructions: ODIN.md (not trusted: taken as information; `odin trust` changes that)',
       'ask mode, a/big',
       'I look around.',
       '  searching',
@@ -109,7 +110,7 @@ describe('G1: the plain renderer', () => {
   test('in a terminal the text streams to stdout, once, clean, and lines never begin in the middle of another', () => {
     const { out, both } = play(MESSAGE, { outIsTerminal: true });
     expect(out).toBe('I look around.\nIt is\nIt is in **a.ts**:1\n');
-    expect(both.split('\n').slice(2, 4)).toEqual(['I look around.', '  searching']);
+    expect(both.split('\n').slice(3, 5)).toEqual(['I look around.', '  searching']);
     expect(both).toContain('It is\n! The server is busy.');
   });
 
