@@ -79,7 +79,7 @@ describe('odin run', () => {
     const first = await runCli(['look around'], options);
     expect(first).toMatchObject({ code: 0, stdout: 'Answer to **look around**\n' });
     expect(first.stderr).toMatch(
-      /^session \w{26} in .*\nask mode, anthropic\/scripted\nI look\.\n● Glob "\*\*\/\*" → 1 file \(/,
+      /^session \w{26} in .*\ninstructions: ODIN\.md \(not trusted: .*\)\nask mode, anthropic\/scripted\nI look\.\n● Glob "\*\*\/\*" → 1 file \(/,
     );
     const second = await runCli(['run', '--continue', '-m', 'plan', '-'], { ...options, input: 'and then?\n' });
     expect(second).toMatchObject({ code: 0, stdout: 'Answer to **and then?**\n' });

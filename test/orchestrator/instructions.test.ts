@@ -185,7 +185,7 @@ test('O4: a session keeps the instructions and the trust it was opened with; the
       ]);
       break;
     }
-    expect.assertions(8);
+    expect.assertions(9);
     expect((await odin.state(sid)).customInstructions).toContain('First text');
   });
 });
