@@ -146,7 +146,14 @@ export type JournalEvent =
       readonly model: string;
       readonly at: number;
     }
-  | { readonly type: 'llm.fail'; readonly op: OpId; readonly failure: Failure; readonly at: number }
+  | {
+      readonly type: 'llm.fail';
+      readonly op: OpId;
+      readonly failure: Failure;
+      /** What the provider had counted before the answer broke off. Absent: it said nothing. */
+      readonly usage?: Usage;
+      readonly at: number;
+    }
   /** The next request was not sent: the context is made smaller first. */
   | {
       readonly type: 'context.full';
@@ -244,7 +251,15 @@ export type JournalEvent =
       readonly word?: string;
       readonly at: number;
     }
-  | { readonly type: 'timer.set'; readonly op: OpId; readonly dueAt: number; readonly why: string }
+  | {
+      readonly type: 'timer.set';
+      readonly op: OpId;
+      readonly dueAt: number;
+      readonly why: string;
+      /** The try that it waits for, and how many there are. Absent in journals of old. */
+      readonly attempt?: number;
+      readonly attempts?: number;
+    }
   | { readonly type: 'timer.fired'; readonly op: OpId; readonly at: number }
   | { readonly type: 'cancel'; readonly seq: number; readonly by: string; readonly at: number }
   | { readonly type: 'update'; readonly seq: number; readonly text: string; readonly at: number }

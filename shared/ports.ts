@@ -1,7 +1,7 @@
 // What the inner folders may ask of the outer world. Composition roots supply these; tests supply small real ones.
 
 import type { JournalEvent, LiveEvent, PermissionDecision, Question } from './events.ts';
-import type { ModelAnswer, ModelRequest } from './messages.ts';
+import type { ModelAnswer, ModelRequest, Usage } from './messages.ts';
 import type { Outcome } from './outcome.ts';
 
 /**
@@ -29,13 +29,18 @@ export interface ModelCallOptions {
   readonly signal: AbortSignal;
   /** The request is made ready at once and leaves when this resolves; the call rejects when it rejects. */
   readonly ready?: Promise<void>;
+  /** The whole answer must be there after this (SPEC E11); absent: it may take as long as the line is alive. */
+  readonly timeoutMs?: number;
   onDelta?(delta: ModelDelta): void;
+  /** What the provider has counted so far, for an answer that breaks off. */
+  onUsage?(usage: Usage): void;
 }
 
 /**
  * One provider (SPEC E1, G7). `stream` never throws and never retries: failures come back with a code from this list,
  * as `transient` when a later try may succeed: rate_limit, overloaded, network, stalled_stream, cut_stream, server_error;
- * as `failed` when not: auth, quota, bad_request, context_too_long, unknown_model, refusal; as `cancelled` on abort.
+ * as `failed` when not: auth, quota, bad_request, bad_response, context_too_long, unknown_model, refusal, step_timeout; as `cancelled`
+ * on abort.
  */
 export interface ModelProvider {
   readonly name: string;

@@ -104,7 +104,20 @@ export type StreamEvent =
       readonly code: string;
       readonly message: string;
       readonly dueAt: number;
+      /** The try that is waited for, from 2, and how many there are; 0 in journals of old. */
+      readonly attempt: number;
+      readonly attempts: number;
     })
+  /** A fallback model is asked from here on, and why (SPEC E9). */
+  | (Base & {
+      readonly type: 'ModelChanged';
+      readonly from: string;
+      readonly to: string;
+      readonly code: string;
+      readonly message: string;
+    })
+  /** An answer was cut off at the output limit, or empty; the model is asked to go on, a few times. */
+  | (Base & { readonly type: 'AnswerCut'; readonly step: number; readonly why: 'output_limit' | 'empty' })
   | (Base & {
       readonly type: 'PermissionAsked';
       readonly questionId: string;

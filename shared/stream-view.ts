@@ -21,13 +21,17 @@ export function createStreamView(session: string): StreamView {
   let mode: Mode = 'ask';
   let calls = new Map<string, ToolCallPart>();
   let failure: Failure | null = null;
+  let model = '';
 
   const steer = (event: JournalEvent) => {
     if (event.type === 'llm.fail') failure = event.failure;
+    if (event.type === 'llm.req') model = event.model;
     if (event.type === 'msg.done') seq = event.seq;
     if (event.type === 'msg.start') {
       seq = event.seq;
       mode = event.mode;
+      model = event.model;
+      failure = null;
     }
     if (event.type === 'llm.res' && 'inline' in event.parts) {
       const parts = toolCallsOf(event.parts.inline);
@@ -37,9 +41,10 @@ export function createStreamView(session: string): StreamView {
 
   return {
     journaled(id, event) {
+      const before = model;
       steer(event);
       const at = 'at' in event ? event.at : 0;
-      return view(event, { mode, calls, failure }).map((bare) => ({ ...bare, session, id, at, seq }));
+      return view(event, { mode, calls, failure, before }).map((bare) => ({ ...bare, session, id, at, seq }));
     },
     live: (event, at) => liveView(event).map((bare) => ({ ...bare, session, id: null, at, seq })),
   };
@@ -49,16 +54,21 @@ interface Seen {
   readonly mode: Mode;
   readonly calls: ReadonlyMap<string, ToolCallPart>;
   readonly failure: Failure | null;
+  /** The model that was asked before this event. */
+  readonly before: string;
 }
 
-function view(event: JournalEvent, { mode, calls, failure }: Seen): Bare<StreamEvent>[] {
+function view(event: JournalEvent, { mode, calls, failure, before }: Seen): Bare<StreamEvent>[] {
   switch (event.type) {
     case 'session.opened':
       return [{ type: 'SessionOpened', root: event.root, instructions: event.instructionFiles ?? [] }];
     case 'msg.start':
       return [{ type: 'MessageStarted', mode: event.mode, body: inlineOf(event.body), model: event.model }];
     case 'llm.req':
-      return [{ type: 'StepStarted', step: stepOf(event.op), attempt: event.attempt }];
+      return [
+        ...changeView(before, event.model, failure),
+        { type: 'StepStarted', step: stepOf(event.op), attempt: event.attempt },
+      ];
     case 'llm.res':
       return answerView(event);
     case 'context.full':
@@ -76,7 +86,7 @@ function view(event: JournalEvent, { mode, calls, failure }: Seen): Bare<StreamE
       return [{ type: 'HookRan', op, event: on, name, outcome, message }];
     }
     case 'timer.set':
-      return [{ type: 'RetryScheduled', code: event.why, message: failure?.message ?? '', dueAt: event.dueAt }];
+      return [retryView(event, failure)];
     case 'tool.start':
       return [
         {
@@ -113,8 +123,28 @@ function view(event: JournalEvent, { mode, calls, failure }: Seen): Bare<StreamE
 function answerView(event: EventOf<'llm.res'>): Bare<StreamEvent>[] {
   const step = stepOf(event.op);
   const text = textOf(inlineOf(event.parts));
-  const usage: Bare<StreamEvent> = { type: 'Usage', step, usage: event.usage };
-  return text === '' ? [usage] : [{ type: 'StepText', step, text }, usage];
+  const events: Bare<StreamEvent>[] = text === '' ? [] : [{ type: 'StepText', step, text }];
+  events.push({ type: 'Usage', step, usage: event.usage });
+  const why = cutOf(event, text);
+  if (why !== null) events.push({ type: 'AnswerCut', step, why });
+  return events;
+}
+
+function cutOf({ stop, calls }: EventOf<'llm.res'>, text: string): 'output_limit' | 'empty' | null {
+  if (stop === 'max_tokens') return 'output_limit';
+  const isEmpty = text.trim() === '' && (stop !== 'tool_calls' || calls.length === 0);
+  return isEmpty && stop !== 'refusal' && stop !== 'context_full' ? 'empty' : null;
+}
+
+function changeView(from: string, to: string, failure: Failure | null): Bare<StreamEvent>[] {
+  if (from === to || from === '') return [];
+  const { code, message } = failure ?? { code: '', message: '' };
+  return [{ type: 'ModelChanged', from, to, code, message }];
+}
+
+function retryView(event: EventOf<'timer.set'>, failure: Failure | null): Bare<StreamEvent> {
+  const { why, dueAt, attempt = 0, attempts = 0 } = event;
+  return { type: 'RetryScheduled', code: why, message: failure?.message ?? '', dueAt, attempt, attempts };
 }
 
 function toolView(event: EventOf<'tool.done'>): Bare<StreamEvent>[] {
