@@ -15,6 +15,7 @@ import type {
 import { cancelled, fail, type Outcome, ok } from '../../shared/outcome.ts';
 import { type CommandIntent, commandIntent } from './command-intent.ts';
 import { gitIdentityFile } from './git-identity.ts';
+import { findProcessLimit, MAX_PROCESSES } from './limits.ts';
 import { outputPiece } from './output-file.ts';
 import { type Resumed, resumeCommand } from './resume-command.ts';
 import { commandResult, followCommand, type Place, startCommand } from './run-command.ts';
@@ -32,6 +33,7 @@ export interface CommandsOptions {
   /** Aborted when Odin leaves: what runs is stopped. */
   readonly closing: AbortSignal;
   readonly find?: typeof findSandbox;
+  readonly maxProcesses?: number;
 }
 
 export interface Commands {
@@ -72,7 +74,16 @@ export function openCommands(options: CommandsOptions): Commands {
       void removeOld(folder);
     }
     // Mounts go by real paths.
-    return { root, home: realOr(options.userHome), gitConfig, hidden: [realOr(home)], env: options.env, sandbox };
+    return {
+      root,
+      home: realOr(options.userHome),
+      gitConfig,
+      hidden: [realOr(home)],
+      env: options.env,
+      sandbox,
+      limit: findProcessLimit(),
+      maxProcesses: options.maxProcesses ?? MAX_PROCESSES,
+    };
   };
   const abortReason = () => (closing.aborted ? 'closed' : 'cancelled');
   const track = <T>(work: Promise<T>): Promise<T> => {

@@ -1,36 +1,53 @@
 // Ends a command with everything it started: its process group, and processes that left the group (setsid), which are known
-// by the mark in their environment. A sandbox dies as a whole with its group; by the mark it is known when that is over.
+// by their cgroup where there is one, else by the mark in their environment. A sandbox dies as a whole with its group.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MARK } from './command-env.ts';
+import { freezeCgroup, pidsInCgroup } from './limits.ts';
 
 /** Less than the tool machine's grace, so that a stopped command still says how it ended. */
 const TERM_MS = 1_500;
 const POLL_MS = 20;
+/** Dying takes a moment, and more of it the more there are. */
+const KILL_MS = 1_000;
 
 export interface Tree {
   /** Leader of the process group: the shim. */
   readonly group: number;
   /** Value of the mark. */
   readonly mark: string;
+  readonly cgroup: string | null;
 }
 
 /** SIGTERM, a while to leave, SIGKILL. Resolves when nothing of it runs any more. */
 export async function killTree(tree: Tree): Promise<void> {
   signalTree(tree, 'SIGTERM');
-  for (let waited = 0; waited < TERM_MS; waited += POLL_MS) {
-    if (!groupRuns(tree.group) && marked(tree.mark).length === 0) return;
+  for (const end = performance.now() + TERM_MS; performance.now() < end; ) {
+    if (members(tree).length === 0 && !groupRuns(tree.group)) return;
     await delay(POLL_MS);
   }
-  killStragglers(tree);
+  await killStragglers(tree);
 }
 
-function killStragglers(tree: Tree): void {
-  // A process may fork while the list is read: again, until nothing is found.
-  for (let round = 0; round < 5; round++) {
+async function killStragglers(tree: Tree): Promise<void> {
+  if (tree.cgroup === null) stopAll(tree);
+  else freezeCgroup(tree.cgroup);
+  for (const end = performance.now() + KILL_MS; performance.now() < end; ) {
     signalTree(tree, 'SIGKILL');
-    if (marked(tree.mark).length === 0) return;
+    if (members(tree).length === 0) return;
+    await delay(POLL_MS);
+  }
+}
+
+/** A process may fork while the list is read, and one that dies makes room for others: all are held before the first is killed. */
+function stopAll(tree: Tree): void {
+  const held = new Set<number>();
+  for (let round = 0; round < 50; round++) {
+    const fresh = members(tree).filter((pid) => !held.has(pid));
+    if (fresh.length === 0) return;
+    for (const pid of fresh) signal(pid, 'SIGSTOP');
+    for (const pid of fresh) held.add(pid);
   }
 }
 
@@ -39,10 +56,12 @@ export function killGroup(group: number): void {
   signal(-group, 'SIGKILL');
 }
 
-function signalTree({ group, mark }: Tree, name: NodeJS.Signals): void {
-  signal(-group, name);
-  for (const pid of marked(mark)) signal(pid, name);
+function signalTree(tree: Tree, name: NodeJS.Signals): void {
+  signal(-tree.group, name);
+  for (const pid of members(tree)) signal(pid, name);
 }
+
+const members = ({ mark, cgroup }: Tree): readonly number[] => (cgroup === null ? marked(mark) : pidsInCgroup(cgroup));
 
 /** Zombies do not count: where nobody waits for orphans they stay. */
 function groupRuns(group: number): boolean {

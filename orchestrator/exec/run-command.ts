@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { CappedOutput, CommandRequest, CommandResult, StopReason } from '../../shared/exec-port.ts';
 import { commandEnv, markOf } from './command-env.ts';
 import { killGroup, killTree, type Tree } from './kill-tree.ts';
+import { openCgroup, type ProcessLimit, removeCgroup, shellLimits } from './limits.ts';
 import { cappedOutput, OutputFollower, readStart } from './output-file.ts';
 import type { Sandbox } from './sandbox.ts';
 import { shimState, startShim, writeExit } from './shim.ts';
@@ -20,6 +21,8 @@ export interface Place {
   readonly hidden: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly sandbox: Sandbox | null;
+  readonly limit: ProcessLimit;
+  readonly maxProcesses: number;
 }
 
 export interface Started {
@@ -40,18 +43,24 @@ export async function startCommand(
   request: CommandRequest,
   withOwner: boolean,
 ): Promise<Started> {
-  const { root, home, gitConfig, hidden, sandbox } = place;
-  const { cwd, profile, network, extraPaths } = request;
-  const env = commandEnv({ ...place.env, HOME: home }, profile, markOf(dir));
-  const shell = ['/bin/bash', '--norc', '--noprofile', '-c', reporting(request.command)];
+  const { root, home, gitConfig, hidden, sandbox, limit, maxProcesses: max } = place;
+  const { cwd, profile, network, extraPaths, timeoutMs } = request;
+  const mark = markOf(dir);
+  const env = commandEnv({ ...place.env, HOME: home }, profile, mark);
+  const limits = shellLimits(limit, { confined: sandbox !== null, timeoutMs, max });
+  const shell = ['/bin/bash', '--norc', '--noprofile', '-c', `${limits}${reporting(request.command)}`];
   const argv = sandbox?.(shell, { root, cwd, profile, network, extraPaths, hidden, home, gitConfig, env }) ?? shell;
-  const child = startShim({ dir, argv, cwd, env, withOwner });
+  const cgroup = openCgroup(limit, mark, max);
+  const child = startShim({ dir, argv, cwd, env, withOwner, cgroup });
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', reject);
+  }).catch((error: unknown) => {
+    if (cgroup !== null) removeCgroup(cgroup);
+    throw error;
   });
-  return { tree: { group: child.pid as number, mark: markOf(dir) }, gone };
+  return { tree: { group: child.pid as number, mark, cgroup }, gone };
 }
 
 /** The shell tells at its end where it is. A trap keeps the exit code; the folder is told to nobody but Odin (fd 9). */
@@ -97,6 +106,7 @@ export async function followCommand(dir: string, started: Started, follow: Follo
     follow.signal.removeEventListener('abort', onAbort);
   }
   killGroup(started.tree.group);
+  if (started.tree.cgroup !== null) removeCgroup(started.tree.cgroup);
   if (stopped !== null) writeExit(dir, 137);
   look();
   return stopped;

@@ -2,6 +2,8 @@
 // durable, whatever dies. This file owns the script and the folder it writes; what a folder means after a crash is
 // resume-command.ts's to say.
 //
+// It also puts itself, and so the command, where the command's limits hold (limits.ts).
+//
 // In the folder: `started` (O_EXCL, identity of the shim), `out` (all output), `cwd` (where the shell ended), `exit` (a line
 // with the exit code; without its newline it does not count). Exits 97 when `started` exists.
 
@@ -12,8 +14,8 @@ import { isAlive, type ProcessIdentity } from '../process-identity.ts';
 
 /** A node program would cost 40 ms a start, this one costs 2. The traps keep it alive when its group is told to end. */
 const SCRIPT = `
-dir=$1 keep=$2
-shift 2
+dir=$1 keep=$2 cgroup=$3
+shift 3
 begin=
 if [ -r /proc/$$/stat ]; then
   read -r p c s a b d e f g h i j k l m n o q r t u begin rest </proc/$$/stat
@@ -26,6 +28,8 @@ set -C
 { echo "$$ $begin" >"$dir/started"; } 2>/dev/null || exit 97
 set +C
 trap : TERM INT HUP
+{ echo 800 >/proc/self/oom_score_adj; } 2>/dev/null
+if [ -n "$cgroup" ]; then { echo "$$" >"$cgroup/cgroup.procs"; } 2>/dev/null; fi
 if [ "$keep" = with-owner ]; then
   { trap : TERM INT HUP; read -r never <&3; kill -TERM 0; sleep 1; kill -KILL 0; } </dev/null >/dev/null 2>&1 &
 fi
@@ -42,12 +46,15 @@ export interface ShimStart {
   readonly env: Readonly<Record<string, string>>;
   /** The command and its group die when this process does. */
   readonly withOwner: boolean;
+  /** Joined before the command begins. */
+  readonly cgroup?: string | null;
 }
 
 /** Starts the shim in a process group of its own, which outlives this process unless `withOwner`. */
-export function startShim({ dir, argv, cwd, env, withOwner }: ShimStart): ChildProcess {
+export function startShim({ dir, argv, cwd, env, withOwner, cgroup }: ShimStart): ChildProcess {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const child = spawn('/bin/sh', ['-c', SCRIPT, 'odin-exec', dir, withOwner ? 'with-owner' : 'alone', ...argv], {
+  const keep = withOwner ? 'with-owner' : 'alone';
+  const child = spawn('/bin/sh', ['-c', SCRIPT, 'odin-exec', dir, keep, cgroup ?? '', ...argv], {
     cwd,
     env,
     detached: true,

@@ -33,7 +33,7 @@ export interface ExecBench {
   close(): Promise<void>;
 }
 
-export function openExecBench(found?: FoundSandbox, userHome = homedir()): ExecBench {
+export function openExecBench(found?: FoundSandbox, userHome = homedir(), maxProcesses?: number): ExecBench {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'odin-exec-')));
   const root = join(base, 'project');
   const home = join(base, 'home');
@@ -47,6 +47,7 @@ export function openExecBench(found?: FoundSandbox, userHome = homedir()): ExecB
     env: { ...process.env, SECRET_API_KEY: 'sk-not-for-commands' },
     closing: closing.signal,
     ...(found === undefined ? {} : { find: () => Promise.resolve(found) }),
+    ...(maxProcesses === undefined ? {} : { maxProcesses }),
   });
   const port = commands.portFor('session');
   const intents: Json[] = [];
