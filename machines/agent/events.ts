@@ -21,8 +21,9 @@ export interface AgentContext {
   readonly model: number;
   /** Number of the current planner step, from 1; 0 before the first. */
   readonly turn: number;
-  /** Tries of the current model call so far. */
+  /** Tries of the current request so far, with whatever model; and with the model in use. */
   readonly attempt: number;
+  readonly tries: number;
   readonly calls: readonly ToolCallSummary[];
   /** Result hashes of this step's settled calls. */
   readonly settled: Readonly<Record<OpId, string>>;
@@ -30,8 +31,9 @@ export interface AgentContext {
   readonly compactions: number;
   /** Answers in a row that were cut off at the output limit, or empty. */
   readonly cuts: number;
-  /** Calls and results of the last step in one hash, and how many steps in a row it came back. */
-  readonly lastStep: string;
+  /** Calls and results of the last steps, one hash each, newest last. */
+  readonly lastSteps: readonly string[];
+  /** How many times in a row the last step, or the last few steps together, came back the same. */
   readonly repeats: number;
   readonly end: EndReason | null;
   readonly failure: Failure | null;
@@ -44,7 +46,7 @@ export type AgentEvent =
       readonly op: OpId;
       readonly stop: StopReason;
       readonly calls: readonly ToolCallSummary[];
-      /** It said nothing and called nothing. */
+      /** It said nothing, and made no call that can be run. */
       readonly isEmpty: boolean;
     }
   | { readonly type: 'model.failed'; readonly op: OpId; readonly failure: Failure }
@@ -68,12 +70,18 @@ export type AgentEffect =
       readonly model: number;
     }
   /** Make the context smaller; its end is context.compacted or compaction.failed. */
-  | { readonly type: 'compact'; readonly op: OpId; readonly why: CompactReason }
+  | { readonly type: 'compact'; readonly op: OpId; readonly why: CompactReason; readonly model: number }
   /** Start all calls of the step together; each ends in its own tool.settled. */
   | { readonly type: 'startTools'; readonly calls: readonly ToolCallSummary[] }
   | { readonly type: 'abortModel' }
   | { readonly type: 'abortTools' }
-  /** Set a journaled timer; its end is timer.due. */
-  | { readonly type: 'scheduleRetry'; readonly op: OpId; readonly attempt: number; readonly failure: Failure }
+  /** Set a journaled timer for the model's try number `attempt` of `attempts`; its end is timer.due. */
+  | {
+      readonly type: 'scheduleRetry';
+      readonly op: OpId;
+      readonly attempt: number;
+      readonly attempts: number;
+      readonly failure: Failure;
+    }
   | { readonly type: 'finish'; readonly status: EndReason; readonly failure: Failure | null; readonly steps: number }
   | { readonly type: 'noteUnexpected' };

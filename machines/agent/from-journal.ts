@@ -1,6 +1,6 @@
 // The agent machine's inputs are journal events: this is the one translation, used live and on replay alike.
 
-import type { JournalEvent } from '../../shared/events.ts';
+import type { EventOf, JournalEvent } from '../../shared/events.ts';
 import { textOf } from '../../shared/messages.ts';
 import type { AgentEvent } from './events.ts';
 
@@ -15,7 +15,8 @@ export function toAgentEvent(event: JournalEvent): AgentEvent | null {
         op: event.op,
         stop: event.stop,
         calls: event.calls,
-        isEmpty: event.calls.length === 0 && 'inline' in event.parts && textOf(event.parts.inline).trim() === '',
+        // Calls of an answer that ended otherwise may be half: they are not run.
+        isEmpty: !saysSomething(event) && !(event.stop === 'tool_calls' && event.calls.length > 0),
       };
     case 'llm.fail':
       return { type: 'model.failed', op: event.op, failure: event.failure };
@@ -37,3 +38,6 @@ export function toAgentEvent(event: JournalEvent): AgentEvent | null {
       return null;
   }
 }
+
+const saysSomething = ({ parts }: EventOf<'llm.res'>): boolean =>
+  'inline' in parts ? textOf(parts.inline).trim() !== '' : true;

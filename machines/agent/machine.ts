@@ -3,7 +3,7 @@
 
 import { assign, setup } from 'xstate';
 import type { CompactReason, EndReason } from '../../shared/events.ts';
-import { type OpId, opId } from '../../shared/ids.ts';
+import { type OpId, opId, sha256 } from '../../shared/ids.ts';
 import type { Failure } from '../../shared/outcome.ts';
 import type { AgentContext, AgentEffect, AgentEvent, AgentInput } from './events.ts';
 
@@ -16,9 +16,11 @@ export const MAX_ATTEMPTS = 6;
 export const MAX_ATTEMPTS_BEFORE_FALLBACK = 3;
 /** Answers in a row that are cut off or empty, and that the model is asked to go on from. */
 export const MAX_CUTS = 2;
-/** Identical steps in a row after which the planner is told, and after which the message is stopped. */
+/** Repetitions after which the planner is told, and after which the message is stopped. */
 export const REPEATS_TOLD = 2;
 export const REPEATS_STOPPED = 4;
+/** Steps of the longest cycle that counts as repetition: A, B, C, A, B, C. */
+export const MAX_CYCLE = 3;
 /** A provider that asks for a longer wait than this has in fact refused. */
 export const MAX_RETRY_AFTER_MS = 120_000;
 
@@ -29,10 +31,10 @@ const request =
 
 const modelOp = (context: AgentContext): OpId => opId(context.seq, context.turn, 0);
 
-const ends = (reason: EndReason, failure?: (event: AgentEvent) => Failure | null) =>
+const ends = (reason: EndReason, failure?: (event: AgentEvent, context: AgentContext) => Failure | null) =>
   assign<AgentContext, AgentEvent, undefined, AgentEvent, never>({
     end: reason,
-    failure: ({ event }) => failure?.(event) ?? null,
+    failure: ({ event, context }) => failure?.(event, context) ?? null,
   });
 
 export const agentMachine = setup({
@@ -53,13 +55,18 @@ export const agentMachine = setup({
     beginStep: assign({
       turn: ({ context }) => context.turn + 1,
       attempt: 1,
+      tries: 1,
       compactions: 0,
       calls: [],
       settled: {},
     }),
-    tryAgain: assign({ attempt: ({ context }) => context.attempt + 1 }),
-    tryCompacted: assign({ attempt: 1, compactions: ({ context }) => context.compactions + 1 }),
-    takeNextModel: assign({ attempt: 1, model: ({ context }) => context.model + 1 }),
+    tryAgain: assign(({ context }) => ({ attempt: context.attempt + 1, tries: context.tries + 1 })),
+    tryCompacted: assign(({ context }) => ({ attempt: 1, tries: 1, compactions: context.compactions + 1 })),
+    takeNextModel: assign(({ context }) => ({
+      attempt: context.attempt + 1,
+      tries: 1,
+      model: context.model + 1,
+    })),
     countCut: assign({ cuts: ({ context }) => context.cuts + 1 }),
     keepCalls: assign({
       cuts: 0,
@@ -70,8 +77,8 @@ export const agentMachine = setup({
         event.type === 'tool.settled' ? { ...context.settled, [event.op]: event.resultHash } : context.settled,
     }),
     compareStep: assign(({ context }) => {
-      const lastStep = stepSignature(context);
-      return { lastStep, repeats: lastStep === context.lastStep ? context.repeats + 1 : 0 };
+      const lastSteps = [...context.lastSteps, stepSignature(context)].slice(-KEPT_STEPS);
+      return { lastSteps, repeats: repeatsIn(lastSteps) };
     }),
     endCompleted: ends('completed'),
     endCancelled: ends('cancelled'),
@@ -105,9 +112,15 @@ export const agentMachine = setup({
     canGoOn: ({ context, event }) =>
       event.type === 'model.answered' &&
       event.op === modelOp(context) &&
-      (event.stop === 'max_tokens' || (event.isEmpty && event.stop !== 'refusal' && event.stop !== 'context_full')) &&
+      isCut(event) &&
       context.cuts < MAX_CUTS &&
       context.turn < context.limits.maxSteps,
+    isOutOfSteps: ({ context, event }) =>
+      event.type === 'model.answered' &&
+      event.op === modelOp(context) &&
+      isCut(event) &&
+      context.cuts < MAX_CUTS &&
+      context.turn >= context.limits.maxSteps,
     /** Once a step: what does not fit after that will not fit at all. */
     canCompact: ({ context, event }) => context.compactions === 0 && overflows(context, event),
     wasCancelled: ({ context, event }) =>
@@ -116,8 +129,8 @@ export const agentMachine = setup({
       event.type === 'model.failed' &&
       event.op === modelOp(context) &&
       event.failure.kind === 'transient' &&
-      context.attempt < (hasFallback(context) ? MAX_ATTEMPTS_BEFORE_FALLBACK : MAX_ATTEMPTS) &&
-      (event.failure.retryAfterMs ?? 0) <= MAX_RETRY_AFTER_MS,
+      context.tries < triesOf(context) &&
+      !asksTooLong(event.failure),
     canFallBack: ({ context, event }) =>
       event.type === 'model.failed' &&
       event.op === modelOp(context) &&
@@ -134,11 +147,12 @@ export const agentMachine = setup({
     model: 0,
     turn: 0,
     attempt: 0,
+    tries: 0,
     compactions: 0,
     cuts: 0,
     calls: [],
     settled: {},
-    lastStep: '',
+    lastSteps: [],
     repeats: 0,
     end: null,
     failure: null,
@@ -175,6 +189,7 @@ export const agentMachine = setup({
           { guard: 'wantsTools', target: 'acting', actions: 'keepCalls' },
           { guard: 'answeredWell', target: 'done', actions: 'endCompleted' },
           { guard: 'canGoOn', target: 'thinking', reenter: true, actions: ['countCut', 'beginStep'] },
+          { guard: 'isOutOfSteps', target: 'stopped', actions: 'endStepLimit' },
           { guard: 'canCompact', target: 'compacting' },
           { guard: 'isCurrentCall', target: 'stopped', actions: 'endFailed' },
         ],
@@ -185,7 +200,12 @@ export const agentMachine = setup({
             target: 'waiting',
             actions: {
               type: 'scheduleRetry',
-              params: ({ context, event }) => ({ op: event.op, attempt: context.attempt, failure: event.failure }),
+              params: ({ context, event }) => ({
+                op: event.op,
+                attempt: context.tries + 1,
+                attempts: triesOf(context),
+                failure: event.failure,
+              }),
             },
           },
           { guard: 'canCompact', target: 'compacting' },
@@ -200,7 +220,7 @@ export const agentMachine = setup({
     compacting: {
       entry: {
         type: 'compact',
-        params: ({ context, event }) => ({ op: modelOp(context), why: reasonOf(event) }),
+        params: ({ context, event }) => ({ op: modelOp(context), why: reasonOf(event), model: context.model }),
       },
       on: {
         'context.compacted': { guard: 'isCurrentCall', target: 'thinking', actions: 'tryCompacted' },
@@ -253,9 +273,17 @@ export const agentMachine = setup({
 });
 
 /** Failures of one model that another may not have. */
-const UNAVAILABLE: ReadonlySet<string> = new Set(['auth', 'quota', 'unknown_model']);
+const UNAVAILABLE: ReadonlySet<string> = new Set(['auth', 'quota', 'unknown_model', 'bad_response', 'step_timeout']);
 
 const hasFallback = (context: AgentContext): boolean => context.model + 1 < context.models;
+
+const triesOf = (context: AgentContext): number => (hasFallback(context) ? MAX_ATTEMPTS_BEFORE_FALLBACK : MAX_ATTEMPTS);
+
+const asksTooLong = ({ retryAfterMs = 0 }: Failure): boolean => retryAfterMs > MAX_RETRY_AFTER_MS;
+
+/** Cut off at the output limit, or nothing said that could be used. */
+const isCut = ({ stop, isEmpty }: Extract<AgentEvent, { type: 'model.answered' }>): boolean =>
+  stop === 'max_tokens' || (isEmpty && stop !== 'refusal' && stop !== 'context_full');
 
 /** Whether the event says that the current request is too long. */
 function overflows(context: AgentContext, event: AgentEvent): boolean {
@@ -278,14 +306,30 @@ const openCount = (context: AgentContext): number =>
   context.calls.filter((call) => !(call.op in context.settled)).length;
 
 function stepSignature(context: AgentContext): string {
-  return context.calls.map((call) => `${call.name}:${call.argsHash}:${context.settled[call.op]}`).join('|');
+  const calls = context.calls.map((call) => `${call.name}:${call.argsHash}:${context.settled[call.op]}`);
+  return sha256(calls.join('|')).slice(0, 16);
 }
 
-function plannerFailure(event: AgentEvent): Failure | null {
-  if (event.type === 'model.failed' || event.type === 'compaction.failed') return event.failure;
+const KEPT_STEPS = MAX_CYCLE * (REPEATS_STOPPED + 1);
+
+/** How many times in a row the newest cycle, of one step or a few, came back. */
+function repeatsIn(steps: readonly string[]): number {
+  let most = 0;
+  for (let length = 1; length <= MAX_CYCLE; length += 1) {
+    let same = 0;
+    while (same < steps.length - length && steps.at(-1 - same) === steps.at(-1 - same - length)) same += 1;
+    most = Math.max(most, Math.floor(same / length));
+  }
+  return most;
+}
+
+function plannerFailure(event: AgentEvent, context: AgentContext): Failure | null {
+  if (event.type === 'compaction.failed') return event.failure;
+  if (event.type === 'model.failed')
+    return { ...event.failure, message: event.failure.message + givenUp(event, context) };
   if (event.type === 'context.full') return CONTEXT_TOO_LONG;
   if (event.type !== 'model.answered') return null;
-  if (event.isEmpty && event.stop !== 'refusal' && event.stop !== 'context_full') {
+  if (event.isEmpty && isCut(event) && event.stop !== 'max_tokens') {
     return failed(
       'empty_answer',
       'The model gave no answer, also when asked again. Try another model, or ask otherwise.',
@@ -306,6 +350,16 @@ function plannerFailure(event: AgentEvent): Failure | null {
     case 'other':
       return null;
   }
+}
+
+/** Why a failure that may pass is the end after all. */
+function givenUp({ failure }: { readonly failure: Failure }, { attempt }: AgentContext): string {
+  if (failure.kind !== 'transient') return '';
+  if (asksTooLong(failure)) {
+    const asked = Math.ceil((failure.retryAfterMs ?? 0) / 60_000);
+    return ` It asks to wait ${asked} min; that is over the limit of ${MAX_RETRY_AFTER_MS / 60_000} min.`;
+  }
+  return ` Tried ${attempt} times.`;
 }
 
 const failed = (code: string, message: string): Failure => ({ kind: 'failed', code, message });

@@ -10,6 +10,7 @@ import {
   MAX_ATTEMPTS_BEFORE_FALLBACK,
   MAX_CUTS,
   REPEATS_STOPPED,
+  REPEATS_TOLD,
 } from '../../machines/agent/machine.ts';
 import type { ToolCallSummary } from '../../shared/events.ts';
 import { opId } from '../../shared/ids.ts';
@@ -116,7 +117,10 @@ test('E9: transient failures end the message after the last attempt, with the fa
   ]);
   expect(state).toBe('stopped');
   expect(types.filter((type) => type === 'callModel')).toHaveLength(MAX_ATTEMPTS);
-  expect(last).toMatchObject({ status: 'planner_failure', failure: { code: 'network' } });
+  expect(last).toMatchObject({
+    status: 'planner_failure',
+    failure: { code: 'network', message: 'network Tried 6 times.' },
+  });
 });
 
 test('E9: a permanent failure, and a wait too long to be one, end at once', () => {
@@ -125,6 +129,7 @@ test('E9: a permanent failure, and a wait too long to be one, end at once', () =
   const hourLong = { ...failure('transient', 'rate_limit'), retryAfterMs: 3_600_000 };
   const long = run([started, { type: 'model.failed', op: opId(1, 1, 0), failure: hourLong }]);
   expect(long.last).toMatchObject({ type: 'finish', status: 'planner_failure' });
+  expect(JSON.stringify(long.last)).toContain('rate_limit It asks to wait 60 min; that is over the limit of 2 min.');
 });
 
 test('O2: the same calls with the same results are stopped by name, and other results start the count anew', () => {
@@ -135,6 +140,26 @@ test('O2: the same calls with the same results are stopped by name, and other re
   expect(told).toEqual([0, 0, 1, 2, 3]);
   const changing = run([started, ...Array.from({ length: 9 }, (_, i) => step(i + 1, `${i}`)).flat()], 99);
   expect(changing.state).toBe('thinking');
+});
+
+test('O2: steps that come round again, two or three at a time, are repetition too', () => {
+  const round = (names: readonly string[], steps: number): AgentEvent[] =>
+    Array.from({ length: steps }, (_, i) => {
+      const name = names[i % names.length] ?? '';
+      return [answered(i + 1, [name]), settled(i + 1, 1, name)];
+    }).flat();
+  for (const names of [
+    ['Grep', 'LS'],
+    ['Grep', 'LS', 'Glob'],
+  ]) {
+    const steps = names.length * (REPEATS_STOPPED + 1);
+    expect(run([started, ...round(names, steps - 1)], 99).state).toBe('thinking');
+    const { last, effects } = run([started, ...round(names, steps)], 99);
+    expect(last).toMatchObject({ type: 'finish', status: 'repeated_calls', steps });
+    const told = effects.findIndex((effect) => effect.type === 'callModel' && effect.repeats === REPEATS_TOLD);
+    expect(effects[told]).toMatchObject({ turn: names.length * (REPEATS_TOLD + 1) + 1 });
+  }
+  expect(run([started, ...round(['Grep', 'LS', 'Glob', 'ReadFile'], 40)], 99).state).toBe('thinking');
 });
 
 test.each([
@@ -161,6 +186,13 @@ test('E9: a model that says nothing is asked to go on, and does not end as compl
   expect(run([started, empty(1), answered(2)]).last).toMatchObject({ status: 'completed', steps: 2 });
   const { last } = run([started, empty(1), empty(2), empty(3)], 10);
   expect(last).toMatchObject({ status: 'planner_failure', failure: { code: 'empty_answer' } });
+  const cutInCall: AgentEvent[] = [1, 2, 3].map((turn) => ({ ...cutOff(turn), isEmpty: true }) as AgentEvent);
+  expect(run([started, ...cutInCall], 10).last).toMatchObject({ failure: { code: 'output_limit' } });
+});
+
+test('O2: a cut-off answer with no step left to go on in ends at the step limit, by that name', () => {
+  expect(run([started, cutOff(1)], 1).last).toMatchObject({ status: 'step_limit', steps: 1 });
+  expect(run([started, empty(1)], 1).last).toMatchObject({ status: 'step_limit', steps: 1 });
 });
 
 test('E7 O21: a full context is compacted and the same step asked again; still full after that, it ends by name', () => {
@@ -199,6 +231,15 @@ test('E9: a fallback model takes over for one that stays away, after fewer tries
   const { effects } = run([started, ...tries, answered(1, ['LS']), settled(1, 1)], 3, 2);
   const asked = effects.flatMap((effect) => (effect.type === 'callModel' ? [effect.model] : []));
   expect(asked).toEqual([...Array<number>(MAX_ATTEMPTS_BEFORE_FALLBACK).fill(0), 1, 1]);
+  const attempts = effects.flatMap((effect) => (effect.type === 'callModel' ? [effect.attempt] : []));
+  expect(attempts).toEqual([1, 2, 3, 4, 1]);
+  const waits = effects.flatMap((effect) =>
+    effect.type === 'scheduleRetry' ? [[effect.attempt, effect.attempts]] : [],
+  );
+  expect(waits).toEqual([
+    [2, MAX_ATTEMPTS_BEFORE_FALLBACK],
+    [3, MAX_ATTEMPTS_BEFORE_FALLBACK],
+  ]);
   expect(run([started, modelFailed(1, 'failed', 'quota')], 3, 2).last).toMatchObject({ type: 'callModel', model: 1 });
   expect(run([started, modelFailed(1, 'failed', 'refusal')], 3, 2).last).toMatchObject({ type: 'finish' });
 });
