@@ -2,6 +2,7 @@
 
 import type { ToldFacts } from '../llm/context/facts.ts';
 import { EMPTY_HISTORY, foldHistory, type History } from '../llm/context/history.ts';
+import { foldTokens, NO_TOKENS, type TokenMemory } from '../llm/context/token-estimate.ts';
 import type { JournalEvent } from '../shared/events.ts';
 import { sha256 } from '../shared/ids.ts';
 import type { State } from '../shared/state.ts';
@@ -15,6 +16,8 @@ export interface SessionMemory {
   files: FileHistory;
   permissions: PermissionMemory;
   told: ToldFacts;
+  /** What is known of how many tokens the next request has. */
+  tokens: TokenMemory;
   /** Id of the last event that is in the folds; where the next read of the log goes on. */
   upTo: string;
   /** Running hash of the prompt's messages, so that hashing a request costs only what is new in it. */
@@ -27,6 +30,7 @@ export const emptyMemory = (sid: string): SessionMemory => ({
   files: EMPTY_FILE_HISTORY,
   permissions: NO_PERMISSIONS,
   told: new Map(),
+  tokens: NO_TOKENS,
   upTo: '0-0',
   prompt: { hash: '', count: 0 },
 });
@@ -35,6 +39,7 @@ export const emptyMemory = (sid: string): SessionMemory => ({
 export function remember(memory: SessionMemory, event: JournalEvent, id: string | null): void {
   memory.state = foldState(memory.state, { id: id ?? memory.state.upTo, event });
   memory.history = foldHistory(memory.history, event);
+  memory.tokens = foldTokens(memory.tokens, event, memory.history.messages);
   memory.files = foldFileHistory(memory.files, event);
   memory.permissions = foldPermissions(memory.permissions, event);
   if (event.type === 'compact.done') {
