@@ -1,6 +1,6 @@
 // What the inner folders may ask of the outer world. Composition roots supply these; tests supply small real ones.
 
-import type { JournalEvent, LiveEvent, PermissionDecision, Question } from './events.ts';
+import type { AuxPurpose, JournalEvent, LiveEvent, PermissionDecision, Question } from './events.ts';
 import type { ModelAnswer, ModelRequest, Usage } from './messages.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -48,9 +48,16 @@ export interface ModelProvider {
   listModels(signal: AbortSignal): Promise<Outcome<readonly string[]>>;
 }
 
-/** The lesser model (SPEC O3), for edit validation, summaries, titles. One prompt, one text. */
+export interface SmallPrompt {
+  /** What it is for: the accounts say so (SPEC E16). */
+  readonly purpose: AuxPurpose;
+  readonly system: string;
+  readonly user: string;
+}
+
+/** The lesser model (SPEC O3), for edit validation, summaries, pages. One prompt, one text. Each call is counted and kept within the budget. */
 export interface SmallModelPort {
-  complete(prompt: { readonly system: string; readonly user: string }, signal: AbortSignal): Promise<Outcome<string>>;
+  complete(prompt: SmallPrompt, signal: AbortSignal): Promise<Outcome<string>>;
 }
 
 export interface PermissionAnswer {

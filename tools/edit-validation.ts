@@ -41,7 +41,10 @@ export async function checkSufficiency(
   const ask = ctx.editValidation === 'always' || (ctx.editValidation === 'auto' && preview.known === 'segments');
   if (!ask || preview.places.length === 0) return { enough: true };
 
-  const answer = await ctx.model.complete({ system: SYSTEM, user: question(preview, edits) }, ctx.signal);
+  const answer = await ctx.model.complete(
+    { purpose: 'edit_check', system: SYSTEM, user: question(preview, edits) },
+    ctx.signal,
+  );
   const verdict = answer.ok ? parseAnswer(answer.value) : undefined;
   if (verdict)
     return verdict.sufficient ? { enough: true } : tooLittle(preview, verdict.reason, wanted(verdict.ranges, preview));

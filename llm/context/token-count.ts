@@ -1,4 +1,4 @@
-// About how many tokens a text has, at some 150 MB/s and without a vocabulary. Counts what o200k's splitting rule sees (words, runs of digits
+// About how many tokens a text has, at some 100 MB/s and without a vocabulary. Counts what o200k's splitting rule sees (words, runs of digits
 // and signs, gaps, letters of other scripts) and weighs each; the weights are a least-squares fit to real o200k counts over code, Markdown,
 // lock files, logs, diffs, listings, hashes and fifteen languages: the mean error is 10 % in the worst of them, where "four characters a
 // token" is wrong by a factor of two to three. What a model makes of it beyond that is its factor's business (token-estimate.ts).
