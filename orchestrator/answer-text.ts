@@ -1,29 +1,39 @@
-// The answer of a message in words (SPEC O2): the model's last text, and if it did not come to its end, which end it was.
+// The answer of a message in words (SPEC O2): what the model said last, whole even when it was said in several pieces, and if it
+// did not come to its end, which end it was.
 
-import type { History } from '../llm/context/history.ts';
 import type { AgentEffect } from '../machines/agent/events.ts';
+import { inlineOf, type JournalEvent } from '../shared/events.ts';
 import { textOf } from '../shared/messages.ts';
 
 type Finish = Extract<AgentEffect, { type: 'finish' }>;
 
-export function answerText(finish: Finish, history: History, maxSteps: number): string {
-  const lastText = lastTextOf(history);
+/** What the model has said so far, as far as it can be the answer. */
+export interface Said {
+  readonly text: string;
+  /** It was cut off at the output limit: what comes next goes on from there. */
+  readonly isCut: boolean;
+}
+
+export const NOTHING_SAID: Said = { text: '', isCut: false };
+
+/** A fold over the events of one message, payloads inline. */
+export function foldSaid(said: Said, event: JournalEvent): Said {
+  if (event.type === 'msg.start') return NOTHING_SAID;
+  if (event.type !== 'llm.res' || event.stop === 'context_full') return said;
+  const text = textOf(inlineOf(event.parts));
+  // Where a call was cut off, the text before it was whole.
+  const isCut = event.stop === 'max_tokens' && event.calls.length === 0;
+  if (said.isCut && event.stop !== 'tool_calls') return { text: said.text + text, isCut: isCut || text === '' };
+  return { text: text === '' ? said.text : text, isCut };
+}
+
+export function answerText(finish: Finish, said: Said, maxSteps: number): string {
   const note = endNote(finish, maxSteps);
-  if (note === null) return lastText || '(The model ended without an answer.)';
-  return lastText === '' ? note : `${lastText}\n\n${note}`;
+  if (note === null) return said.text || '(The model ended without an answer.)';
+  return said.text === '' ? note : `${said.text}\n\n${note}`;
 }
 
-/** The newest text the model has given since the user's message. */
-function lastTextOf(history: History): string {
-  for (const message of history.messages.toReversed()) {
-    if (message.role === 'user') return '';
-    const text = message.role === 'assistant' ? textOf(message.parts) : '';
-    if (text !== '') return text;
-  }
-  return '';
-}
-
-function endNote({ status, failure }: Finish, maxSteps: number): string | null {
+function endNote({ status, failure, steps }: Finish, maxSteps: number): string | null {
   switch (status) {
     case 'completed':
       return null;
@@ -37,6 +47,8 @@ function endNote({ status, failure }: Finish, maxSteps: number): string | null {
       return '[Stopped: the model kept making the same calls with the same results.]';
     case 'refused':
     case 'planner_failure':
-      return `[Failed: ${failure?.message ?? 'the model could not be asked'}]`;
+      return failure === null
+        ? '[Failed: the model could not be asked]'
+        : `[Failed at step ${steps}: ${failure.code}: ${failure.message}]`;
   }
 }

@@ -13,6 +13,8 @@ import type { StreamEvent } from '../shared/stream-events.ts';
 export interface ModelPair {
   readonly model: string;
   readonly smallModel: string;
+  /** Asked in this order when the planner's model stays unavailable (SPEC E9). */
+  readonly fallbackModels?: readonly string[];
   /** Opens the provider of a `provider/name`; loads its SDK on first use. */
   provider(model: string): Promise<ModelProvider>;
 }
@@ -34,6 +36,8 @@ export interface OpenOptions {
   onQuestion?(seen: SeenQuestion): void;
   /** Lines for the user about what takes long or is degraded. */
   notice?(line: string): void;
+  /** How long to wait after try number `attempt` of a model call failed. Default: retry-delay.ts. */
+  retryDelayMs?(attempt: number, retryAfterMs: number | undefined): number;
   /** What happens inside, for a log file: no prompts, no secrets. */
   log?(message: string, detail: Readonly<Record<string, unknown>>): void;
 }
@@ -71,6 +75,8 @@ export interface SubmitOptions {
   /** `provider/name`; absent: those of the process that runs it. */
   readonly model?: string;
   readonly smallModel?: string;
+  /** Asked in this order when the model stays unavailable; absent: those of the process that runs it. */
+  readonly fallbackModels?: readonly string[];
   /** Instead of asking the planner, moves the session's file changes. */
   readonly command?: FileCommand;
   /** Client id of the message: submitting the same one twice is one message. Default: a new ULID. */

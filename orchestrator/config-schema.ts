@@ -55,8 +55,17 @@ const permissions = z
 const shared = {
   model: modelName.optional().describe('The model that plans and answers, as provider/name.'),
   smallModel: modelName.optional().describe('The lesser model for summaries, titles and checks, as provider/name.'),
+  fallbackModels: z
+    .array(modelName)
+    .max(8)
+    .optional()
+    .describe('Models that are asked, in this order, when the model stays unavailable, as provider/name.'),
   defaultMode: z.enum(MODES).describe('The mode of a message that names none. Default ask.').optional(),
   maxSteps: count('Steps of one message before it is stopped. Default 25.').max(1000).optional(),
+  stepTimeoutMs: count('How long one answer of the model may take in all, in milliseconds. Default 1800000.')
+    .min(1000)
+    .max(86_400_000)
+    .optional(),
   AllowedCommands: commands('Commands that run without a question, as beginnings of command lines.').optional(),
   ForbiddenCommands: commands('Commands that never run, as beginnings of command lines.').optional(),
   permissions: permissions.optional(),

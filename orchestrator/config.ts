@@ -24,6 +24,7 @@ export interface Config {
   readonly user: UserConfig;
   readonly defaultMode: Mode;
   readonly maxSteps: number;
+  readonly stepTimeoutMs: number;
   /** The project's come from the repository and hold only once the user accepted them (SAFETY 2.3). */
   readonly allowedCommands: readonly string[];
   readonly forbiddenCommands: readonly string[];
@@ -75,6 +76,7 @@ function settle(project: ProjectConfig, user: UserConfig, status: TrustStatus): 
     user,
     defaultMode: project.defaultMode ?? user.defaultMode ?? 'ask',
     maxSteps: project.maxSteps ?? user.maxSteps ?? 25,
+    stepTimeoutMs: project.stepTimeoutMs ?? user.stepTimeoutMs ?? 30 * 60_000,
     allowedCommands: [...(user.AllowedCommands ?? []), ...(isTrusted ? (project.AllowedCommands ?? []) : [])],
     forbiddenCommands: [...(user.ForbiddenCommands ?? []), ...(project.ForbiddenCommands ?? [])],
     toolRules: {

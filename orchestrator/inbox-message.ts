@@ -9,6 +9,7 @@ export interface MessageOptions {
   /** `provider/name`; absent: those of the process that runs it. */
   readonly model?: string;
   readonly smallModel?: string;
+  readonly fallbackModels?: readonly string[];
   readonly command?: FileCommand;
 }
 
@@ -39,6 +40,7 @@ const detailsSchema = z.strictObject({
   maxSteps: z.int().exactOptional(),
   model: z.string().exactOptional(),
   smallModel: z.string().exactOptional(),
+  fallbackModels: z.array(z.string()).exactOptional(),
   command: z.strictObject({ type: z.enum(['undo', 'redo']), count: z.int().positive() }).exactOptional(),
 });
 

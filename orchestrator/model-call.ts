@@ -6,10 +6,11 @@ import type { AgentEffect } from '../machines/agent/events.ts';
 import { REPEATS_TOLD } from '../machines/agent/machine.ts';
 import type { EventOf } from '../shared/events.ts';
 import { type OpId, opId, sha256 } from '../shared/ids.ts';
-import { type ModelAnswer, type ToolSpec, toolCallsOf } from '../shared/messages.ts';
+import { type ModelAnswer, type ToolSpec, toolCallsOf, type Usage } from '../shared/messages.ts';
 import { fail, type Outcome, ok, UserError } from '../shared/outcome.ts';
 import type { ModelDelta, ModelProvider } from '../shared/ports.ts';
 import { scrubJson } from '../shared/scrub.ts';
+import { pickModel } from './pick-model.ts';
 import { promptHash } from './session-memory.ts';
 import type { TurnDeps } from './turn.ts';
 
@@ -20,24 +21,25 @@ export async function callModel(
   deps: TurnDeps,
   start: EventOf<'msg.start'>,
   specs: readonly ToolSpec[],
-  { op, attempt, repeats }: CallModel,
+  { op, attempt, repeats, model: index }: CallModel,
   signal: AbortSignal,
 ): Promise<void> {
+  const model = pickModel(start, index);
   const facts = attempt === 1 ? newFacts(deps, repeats) : null;
   const base = {
     sid: deps.sid,
     mode: start.mode,
     root: deps.root,
     instructions: deps.memory.state.customInstructions,
-    model: start.model.slice(start.model.indexOf('/') + 1),
+    model: model.slice(model.indexOf('/') + 1),
     tools: specs,
-    maxOutputTokens: deps.maxOutputTokens(start.model),
+    maxOutputTokens: deps.maxOutputTokens(model),
   };
   deps.recorder.record({
     type: 'llm.req',
     op,
-    model: start.model,
-    reqHash: promptHash(deps.memory, `${start.model}|${start.mode}`, facts),
+    model,
+    reqHash: promptHash(deps.memory, `${model}|${start.mode}`, facts),
     attempt,
     ...(facts === null ? {} : { facts }),
     at: deps.now(),
@@ -46,13 +48,25 @@ export async function callModel(
   const request = buildRequest({ ...base, history: deps.memory.history });
   const ready = deps.recorder.flushed();
   ready.catch(() => {});
-  const provider = await openProvider(deps, start.model);
+  const provider = await openProvider(deps, model);
+  let spent: Usage | undefined;
   const outcome = provider.ok
-    ? await provider.value.stream(request, { signal, ready, onDelta: (delta) => showDelta(deps, op, delta) })
+    ? await provider.value.stream(request, {
+        signal,
+        ready,
+        timeoutMs: deps.stepTimeoutMs,
+        onDelta: (delta) => showDelta(deps, op, delta),
+        onUsage: (usage) => {
+          spent = usage;
+        },
+      })
     : provider;
   await ready;
   if (outcome.ok) recordAnswer(deps, start.seq, op, outcome.value);
-  else deps.recorder.record({ type: 'llm.fail', op, failure: scrubJson(outcome.failure, deps.scrub), at: deps.now() });
+  else {
+    const failure = scrubJson(outcome.failure, deps.scrub);
+    deps.recorder.record({ type: 'llm.fail', op, failure, ...(spent ? { usage: spent } : {}), at: deps.now() });
+  }
 }
 
 /** A model that this process has no key or server for ends the message with what to do, not as a fault of Odin's. */

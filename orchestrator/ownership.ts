@@ -16,6 +16,7 @@ import { createPermissions, type Permissions } from './permissions.ts';
 import { readOpenQuestions } from './permissions-memory.ts';
 import { lock, tryLock } from './process-lock.ts';
 import { resumeEffect } from './resume-effect.ts';
+import { retryDelayMs } from './retry-delay.ts';
 import { createSessionRunner, type SessionRunner } from './session-runner.ts';
 import type { World } from './world.ts';
 
@@ -195,6 +196,8 @@ function createRunner(
       tools: (wanted) => getModeTools(wanted, false),
       provider: (model) => models.provider(model),
       maxOutputTokens: (model) => modelInfo(model).maxOutputTokens,
+      stepTimeoutMs: config.stepTimeoutMs,
+      retryDelayMs: world.options.retryDelayMs ?? retryDelayMs,
       cachedFiles: () => world.portOf(sid).list(),
       context: (call, more): ToolContext => ({
         editValidation: config.edit.validation ?? 'auto',

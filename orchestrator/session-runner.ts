@@ -232,11 +232,20 @@ async function startEvent(message: InboxMessage, deps: RunnerDeps): Promise<Even
     body: { inline: await deps.blobs.getPayload(message.body) },
     // A command asks no model.
     model: message.options.command ? '' : (message.options.model ?? deps.models.model),
+    ...fallbacksOf(message, deps.models),
     smallModel: message.options.command ? '' : (message.options.smallModel ?? deps.models.smallModel),
     limits: { maxSteps: message.limits.maxSteps ?? deps.maxSteps },
     ...(message.options.command === undefined ? {} : { command: message.options.command }),
     at: deps.now(),
   };
+}
+
+/** None for a command, and none that is the planner's own model. */
+function fallbacksOf({ options }: InboxMessage, models: ModelPair): Pick<EventOf<'msg.start'>, 'fallbackModels'> {
+  const own = options.model ?? models.model;
+  const wanted = new Set(options.fallbackModels ?? models.fallbackModels ?? []);
+  const fallbackModels = [...wanted].filter((model) => model !== own);
+  return options.command || fallbackModels.length === 0 ? {} : { fallbackModels };
 }
 
 function doneEvent(seq: number, end: TurnEnd, memory: SessionMemory, at: number): EventOf<'msg.done'> {

@@ -1,6 +1,7 @@
 // Runs one message to its end: the agent machine decides, this file has its effects performed (ARCHITECTURE 4). It owns the
 // order of things (journal before effect); model-call.ts, tool-step.ts and tool-call.ts do the work.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentEffect, AgentEvent } from '../machines/agent/events.ts';
 import { toAgentEvent } from '../machines/agent/from-journal.ts';
 import { agentMachine } from '../machines/agent/machine.ts';
@@ -11,11 +12,11 @@ import type { Mode } from '../shared/modes.ts';
 import type { Failure, Outcome } from '../shared/outcome.ts';
 import type { ModelProvider } from '../shared/ports.ts';
 import type { CachedFileInfo } from '../shared/state.ts';
-import { answerText } from './answer-text.ts';
+import { answerText, foldSaid, NOTHING_SAID } from './answer-text.ts';
 import { compactContext } from './compact-context.ts';
 import { callModel } from './model-call.ts';
 import type { Recorder } from './recorder.ts';
-import { retryDelayMs } from './retry-delay.ts';
+import { createRetryTimer } from './retry-timer.ts';
 import type { SessionMemory } from './session-memory.ts';
 import type { RunningCall, ToolCallDeps } from './tool-call.ts';
 import { startToolStep } from './tool-step.ts';
@@ -27,6 +28,10 @@ export interface TurnDeps extends ToolCallDeps {
   /** The provider of a `provider/name`, its SDK loaded. */
   provider(model: string): Promise<ModelProvider>;
   maxOutputTokens(model: string): number;
+  /** How long one answer of the model may take in all. */
+  readonly stepTimeoutMs: number;
+  /** How long to wait after try number `attempt` failed. */
+  retryDelayMs(attempt: number, retryAfterMs: number | undefined): number;
   cachedFiles(): readonly CachedFileInfo[];
   /** Finishes an effect whose intent a crash left without a result; null when its outcome cannot be known. */
   finishIntent(intent: EventOf<'tool.intent'>, call: ToolCallSummary): Promise<Outcome<ToolResponse> | null>;
@@ -61,7 +66,9 @@ export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: re
   const tools = deps.tools(start.mode);
   const specs = tools.map(toolSpec);
   let calls: readonly RunningCall[] = [];
-  let retry: NodeJS.Timeout | undefined;
+  const retry = createRetryTimer(deps, past);
+  let said = past.reduce(foldSaid, NOTHING_SAID);
+  let asked: Promise<unknown> = Promise.resolve();
   let left = false;
 
   // Deferred, so that an effect of the first state never meets a turn that is still being set up.
@@ -71,9 +78,9 @@ export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: re
     if (left) return;
     switch (effect.type) {
       case 'callModel':
-        return run(callModel(deps, start, specs, effect, modelAbort.signal));
+        return ask(callModel(deps, start, specs, effect, modelAbort.signal));
       case 'compact':
-        return run(compactContext(deps, start, effect, modelAbort.signal));
+        return ask(compactContext(deps, start, effect, modelAbort.signal));
       case 'startTools':
         return run(startTools(effect.calls));
       case 'abortModel':
@@ -81,15 +88,26 @@ export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: re
       case 'abortTools':
         return cancelCalls();
       case 'scheduleRetry':
-        return scheduleRetry(effect);
+        return retry.schedule(effect);
       case 'finish':
-        return end.resolve({ ...effect, answer: answerText(effect, deps.memory.history, start.limits.maxSteps) });
+        return void finish(effect);
       case 'noteUnexpected':
         return;
     }
   };
 
   const run = (work: Promise<void>) => void work.catch((error: unknown) => end.reject(error));
+
+  const ask = (work: Promise<void>) => {
+    asked = work;
+    run(work);
+  };
+
+  /** A call that was aborted still says what it has cost: that belongs before the message's end. */
+  const finish = async (effect: Extract<AgentEffect, { type: 'finish' }>) => {
+    await Promise.race([asked.catch(() => {}), sleep(ABORT_MS, undefined, { ref: false })]);
+    end.resolve({ ...effect, answer: answerText(effect, said, start.limits.maxSteps) });
+  };
 
   const startTools = async (summaries: readonly ToolCallSummary[]) => {
     calls = await startToolStep(deps, start, tools, summaries, past);
@@ -100,12 +118,6 @@ export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: re
     for (const call of calls) call.cancel();
   };
 
-  const scheduleRetry = ({ op, attempt, failure }: Extract<AgentEffect, { type: 'scheduleRetry' }>) => {
-    const delayMs = retryDelayMs(attempt, failure.retryAfterMs);
-    deps.record({ type: 'timer.set', op, dueAt: deps.now() + delayMs, why: failure.code });
-    retry = setTimeout(() => deps.record({ type: 'timer.fired', op, at: deps.now() }), delayMs);
-  };
-
   const seen = past.map(toAgentEvent).filter((event) => event !== null);
   const models = 1 + (start.fallbackModels?.length ?? 0);
   const input = { seq: start.seq, limits: start.limits, models };
@@ -113,6 +125,7 @@ export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: re
 
   return {
     onRecorded(event) {
+      said = foldSaid(said, event);
       const agentEvent = toAgentEvent(event);
       if (agentEvent) actor.send(agentEvent);
     },
@@ -121,12 +134,15 @@ export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: re
       left = true;
       modelAbort.abort();
       cancelCalls();
-      clearTimeout(retry);
+      retry.clear();
       end.reject(new Left());
     },
-    end: end.promise.finally(() => clearTimeout(retry)),
+    end: end.promise.finally(() => retry.clear()),
   };
 }
+
+/** How long an aborted call of the model may take to end. */
+const ABORT_MS = 2_000;
 
 /** After leaving, what the aborted effects come back with is not what happened: the next process does them anew. */
 function silenced(deps: TurnDeps, isLeft: () => boolean): TurnDeps {
