@@ -1,8 +1,10 @@
 // Reading a session's journal: at once, or as it grows together with the live stream. Readers need no lock and no owner:
 // the stream is ordered, complete and append-only, so whoever comes late reads from the id he has.
 
-import type { JournalEvent, Journaled, LiveEvent } from '../shared/events.ts';
+import { JOURNAL_VERSION, type JournalEvent, type Journaled, type LiveEvent } from '../shared/events.ts';
+import type { JsonObject } from '../shared/json.ts';
 import { Bug } from '../shared/outcome.ts';
+import { upcast } from './journal-upcast.ts';
 import { keys } from './keys.ts';
 import type { OdinRedis, RedisHandle } from './redis.ts';
 
@@ -14,13 +16,20 @@ type Entry = [id: string, fields: string[]];
 
 const PAGE = 1000;
 
-/** The bytes of one entry. The writer's nonce makes them its own: nobody else's event at the same id looks the same. */
-export const encode = (writer: string, event: JournalEvent): string => JSON.stringify({ w: writer, e: event });
+/**
+ * The bytes of one entry. The writer's nonce makes them its own: nobody else's event at the same id looks the same. `v` is the
+ * version the event was written in; 1 goes without saying.
+ */
+export const encode = (writer: string, event: JournalEvent): string =>
+  JSON.stringify({ w: writer, ...(JOURNAL_VERSION === (1 as number) ? {} : { v: JOURNAL_VERSION }), e: event });
 
-export function decode([id, fields]: Entry): Journaled {
-  const { e } = JSON.parse(fields[1] ?? '{}') as { e?: JournalEvent };
+export const decode = ([id, fields]: Entry): Journaled => decodeText(id, fields[1] ?? '{}');
+
+/** An entry from its bytes, in today's shape. */
+export function decodeText(id: string, text: string): Journaled {
+  const { v = 1, e } = JSON.parse(text) as { readonly v?: number; readonly e?: JsonObject };
   if (e === undefined) throw new Bug(`Event ${id} of the journal is not one.`);
-  return { id, event: e };
+  return { id, event: upcast(e, v) };
 }
 
 /** XRANGE's word for what comes after an id. */

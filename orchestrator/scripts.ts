@@ -12,6 +12,9 @@ export interface OdinScripts {
   readonly odone: Script<readonly [string, number, string]>;
   readonly ochange: Script<string>;
   readonly orevive: Script<number>;
+  readonly orewound: Script<number>;
+  readonly oinstall: Script<'ok' | 'exists' | 'lost'>;
+  readonly oremove: Script<'ok' | 'changed' | 'gone'>;
 }
 
 // append(log, epoch, first, from): gives ARGV[from..] the ids <epoch>-<first>.. and adds those that are not there yet.
@@ -65,10 +68,18 @@ return {'queued', seq, cursor, gen}
 
 // oclaim: own the session for its next message; every earlier epoch is over from here on.
 // KEYS meta, log, inbox, changes, owners of the host, ws sessions
-// ARGV seq, claim event, sid, owner, now, start of the log entries to return, most of them
+// ARGV seq, claim event, sid, owner, now, start of the log entries to return, most of them, id that the log must hold or '',
+//      id that the caller has folded up to or ''
 // -> {'done'|'notyet', cursor} | {'ok', epoch, message's fields, changed mode or '', changed body or '', removed 0|1, log}
+//    | {'rewound', newest id}: the log lacks what it must hold | {'stale'}: it lacks what the caller has folded
 const OCLAIM = `
 local seq = tonumber(ARGV[1])
+local function lacks(id) return id ~= '' and not redis.call('XRANGE', KEYS[2], id, id)[1] end
+if lacks(ARGV[8]) then
+  local last = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
+  return {'rewound', last and last[1] or '0-0'}
+end
+if lacks(ARGV[9]) then return {'stale'} end
 local m = redis.call('HMGET', KEYS[1], 'cursor', 'claimed')
 local cursor = tonumber(m[1] or '0'); local claimed = tonumber(m[2] or '0')
 if cursor >= seq then return {'done', cursor} end
@@ -151,6 +162,50 @@ if tonumber(m[3] or '0') == tonumber(ARGV[2]) then return redis.call('HINCRBY', 
 return tonumber(m[3])
 `;
 
+// orewound: the ids of a log that has lost its end go on above all that were given before.
+// KEYS meta   ARGV the highest epoch known   -> 1, or 0 when there is no such session
+const OREWOUND = `
+local epoch = redis.call('HGET', KEYS[1], 'epoch')
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+if tonumber(epoch or '0') < tonumber(ARGV[1]) then redis.call('HSET', KEYS[1], 'epoch', ARGV[1]) end
+return 1
+`;
+
+// oinstall: a session that was staged beside its place is there from now on, unless it is there already.
+// KEYS meta, log, mids, staged log, staged mids, ws sessions   ARGV sid, updatedAt, field, value... (of meta)
+// -> 'ok' | 'exists' | 'lost': what was staged has expired
+const OINSTALL = `
+if redis.call('EXISTS', KEYS[1]) == 1 then return 'exists' end
+if redis.call('EXISTS', KEYS[4]) == 0 then return 'lost' end
+redis.call('RENAME', KEYS[4], KEYS[2])
+redis.call('PERSIST', KEYS[2])
+if redis.call('EXISTS', KEYS[5]) == 1 then
+  redis.call('RENAME', KEYS[5], KEYS[3])
+  redis.call('PERSIST', KEYS[3])
+end
+for i = 3, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+redis.call('ZADD', KEYS[6], ARGV[2], ARGV[1])
+return 'ok'
+`;
+
+// oremove: a session whose archive is whole leaves, unless anything about it has changed since it was read, waits or runs.
+// KEYS meta, log, inbox, changes, mids, live, snap, ws sessions, ws pending, owners of the host
+// ARGV sid, last id of the log, number of its events, seq, epoch, number of client ids
+// -> 'ok' | 'changed' | 'gone'
+const OREMOVE = `
+local m = redis.call('HMGET', KEYS[1], 'seq', 'cursor', 'epoch')
+if not m[1] then return 'gone' end
+local last = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
+if not last or last[1] ~= ARGV[2] or redis.call('XLEN', KEYS[2]) ~= tonumber(ARGV[3]) then return 'changed' end
+if m[1] ~= ARGV[4] or m[2] ~= ARGV[4] or m[3] ~= ARGV[5] then return 'changed' end
+if redis.call('HLEN', KEYS[5]) ~= tonumber(ARGV[6]) then return 'changed' end
+if redis.call('SISMEMBER', KEYS[9], ARGV[1]) == 1 then return 'changed' end
+for i = 1, 7 do redis.call('DEL', KEYS[i]) end
+redis.call('ZREM', KEYS[8], ARGV[1])
+redis.call('HDEL', KEYS[10], ARGV[1])
+return 'ok'
+`;
+
 /** For ioredis' `scripts` option, so that duplicates of a connection have them too. */
 export const SCRIPTS = {
   oenq: { numberOfKeys: 5, lua: OENQ },
@@ -159,4 +214,7 @@ export const SCRIPTS = {
   odone: { numberOfKeys: 7, lua: ODONE },
   ochange: { numberOfKeys: 3, lua: OCHANGE },
   orevive: { numberOfKeys: 1, lua: OREVIVE },
+  orewound: { numberOfKeys: 1, lua: OREWOUND },
+  oinstall: { numberOfKeys: 6, lua: OINSTALL },
+  oremove: { numberOfKeys: 10, lua: OREMOVE },
 } as const;
