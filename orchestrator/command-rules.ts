@@ -1,14 +1,21 @@
-// Which command rules hold now (SAFETY R14): the settings', those kept for always, those of this run, those of the session.
+// Which command rules hold now (SAFETY R14): the settings', those kept for always, those of this run, those of the session; and
+// whether they still cover the network (SAFETY 2.3).
 
 import type { CommandRules } from '../shared/define-tool.ts';
 import type { Config } from './config.ts';
 import { grantedRules, type PermissionMemory } from './permissions-memory.ts';
 import type { RuleStore } from './permissions-rules.ts';
+import { whyTainted } from './taint.ts';
 
 /** The rules of this moment: a call keeps those it began with, also when its own answer makes a new one. */
 export type CommandRulesSource = (memory: PermissionMemory) => () => CommandRules;
 
-export function createCommandRules(config: Config, store: RuleStore, ofThisRun: readonly string[]): CommandRulesSource {
+export function createCommandRules(
+  config: Config,
+  store: RuleStore,
+  ofThisRun: readonly string[],
+  isFolderTrusted: () => boolean,
+): CommandRulesSource {
   let lists: readonly (readonly string[])[] = [];
   let allowed: readonly string[] = [];
   return (memory) => {
@@ -16,7 +23,8 @@ export function createCommandRules(config: Config, store: RuleStore, ofThisRun: 
     // The same array while nothing changes: decisions are compiled once for each.
     if (!isSame(now, lists)) allowed = now.flat();
     lists = now;
-    const rules = { allowed, forbidden: config.forbiddenCommands };
+    const tainted = whyTainted(memory.taint, isFolderTrusted);
+    const rules = { allowed, forbidden: config.forbiddenCommands, ...(tainted === undefined ? {} : { tainted }) };
     return () => rules;
   };
 }

@@ -1,5 +1,5 @@
-// What the journal knows of questions (SPEC O23, O24): those of the running message that are open, their answers, and what was
-// allowed for the session. A fold, so that a crash forgets nothing and nobody keeps a second list.
+// What the journal knows of questions (SPEC O23, O24): those of the running message that are open, their answers, what was allowed
+// for the session, and whose words it has read (taint.ts). A fold, so that a crash forgets nothing and nobody keeps a second list.
 
 import type { JournalEvent, Journaled, Question } from '../shared/events.ts';
 import type { OpId } from '../shared/ids.ts';
@@ -8,6 +8,7 @@ import { isSecretFile, isSteeringPath } from '../tools/protected-paths.ts';
 import { decode } from './journal-read.ts';
 import { keys } from './keys.ts';
 import type { OdinRedis } from './redis.ts';
+import { foldTaint, NO_TAINT, type Taint } from './taint.ts';
 
 export interface AskedQuestion {
   readonly op: OpId;
@@ -21,16 +22,23 @@ export interface PermissionMemory {
   readonly answers: ReadonlyMap<string, PermissionAnswer>;
   /** The questions that were answered for the whole session. */
   readonly grants: readonly Question[];
+  readonly taint: Taint;
 }
 
-export const NO_PERMISSIONS: PermissionMemory = { asked: new Map(), answers: new Map(), grants: [] };
+export const NO_PERMISSIONS: PermissionMemory = { asked: new Map(), answers: new Map(), grants: [], taint: NO_TAINT };
 
 /** The memory after one more event. */
 export function foldPermissions(memory: PermissionMemory, event: JournalEvent): PermissionMemory {
+  const question = event.type === 'perm.answer' ? memory.asked.get(event.questionId)?.question : undefined;
+  const taint = foldTaint(memory.taint, event, question);
+  return foldQuestions(taint === memory.taint ? memory : { ...memory, taint }, event);
+}
+
+function foldQuestions(memory: PermissionMemory, event: JournalEvent): PermissionMemory {
   switch (event.type) {
     case 'msg.start':
     case 'msg.done':
-      return { ...NO_PERMISSIONS, grants: memory.grants };
+      return { ...memory, asked: NO_PERMISSIONS.asked, answers: NO_PERMISSIONS.answers };
     case 'perm.ask': {
       const { op, question, at } = event;
       return { ...memory, asked: new Map(memory.asked).set(question.id, { op, question, at }) };
@@ -41,7 +49,7 @@ export function foldPermissions(memory: PermissionMemory, event: JournalEvent): 
       const question = memory.asked.get(questionId)?.question;
       const lasts = decision === 'allow_session' || decision === 'allow_always';
       return {
-        asked: memory.asked,
+        ...memory,
         answers: new Map(memory.answers).set(questionId, answer),
         grants: question && lasts ? [...memory.grants, question] : memory.grants,
       };
@@ -71,11 +79,14 @@ export async function readOpenQuestions(redis: OdinRedis, sid: string): Promise<
   return openQuestions(events.reduceRight((memory, { event }) => foldPermissions(memory, event), NO_PERMISSIONS));
 }
 
-/** Whether an answer for the session covers this question too: the same rule, the same folder, or exactly the same question. */
+/**
+ * Whether an answer for the session covers this question too: the same rule, the same folder, or exactly the same question, asked for
+ * no reason that was not known then.
+ */
 export function isGranted(memory: PermissionMemory, question: Question): boolean {
   return memory.grants.some(
     (grant) =>
-      isSame(grant, question) ||
+      (isSame(grant, question) && question.reasons.every((reason) => grant.reasons.includes(reason))) ||
       (question.rule !== undefined && question.rule === grant.rule) ||
       (isAboutFiles(question) && isAboutFiles(grant) && question.paths?.every((path) => coversPath(grant, path))),
   );

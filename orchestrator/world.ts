@@ -102,7 +102,9 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     smallModel: openSmallModel(options.models),
     commands,
     ruleStore,
-    commandRules: createCommandRules(config, ruleStore, options.permission?.allow ?? []),
+    commandRules: createCommandRules(config, ruleStore, options.permission?.allow ?? [], () =>
+      isFolderTrusted(home, root),
+    ),
     scrub,
     log,
     closing: closing.signal,

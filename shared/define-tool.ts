@@ -60,6 +60,8 @@ export type EditValidation = 'auto' | 'always' | 'never';
 export interface CommandRules {
   readonly allowed: readonly string[];
   readonly forbidden: readonly string[];
+  /** Why none of them covers the network any more: whose words the session has read (SAFETY 2.3). Absent: they do. */
+  readonly tainted?: string;
 }
 
 /** All that a tool may reach. */

@@ -31,18 +31,21 @@ export async function judgeCommand(command: string, timeoutMs: number | null, ct
   ]);
   const confined = sandbox.kind !== 'none';
   const cwd = ctx.exec.cwd();
+  const { tainted, ...rules } = ctx.commandRules();
   const facts: Facts = {
     root: ctx.root,
     cwd,
     home: homedir(),
     resolve: resolveOnDisk,
-    ...ctx.commandRules(),
+    ...rules,
+    tainted: tainted !== undefined,
     sandbox: confined,
     plainGitConfig: confined || hasPlainGit(ctx.root),
     caseInsensitive: process.platform !== 'linux',
     control: { paths: ctx.exec.controlPaths, ports: [] },
   };
-  const decision = decide(command, facts);
+  const plain = decide(command, facts);
+  const decision = tainted === undefined || plain.op !== 'network' ? plain : withReason(plain, tainted);
   const answer = decisionsByMode(decision, { sandbox: confined, canAsk: true })[ctx.mode];
   const request: CommandRequest = {
     command,
@@ -57,6 +60,12 @@ export async function judgeCommand(command: string, timeoutMs: number | null, ct
   const rule = answer === 'ask' ? (await import('./safety/suggest.ts')).suggestRule(command, facts) : undefined;
   return { decision, answer, sandbox, request, rule, fingerprint };
 }
+
+/** A grant from before does not cover a question with a reason that is new (permissions-memory.ts). */
+const withReason = (decision: Decision, tainted: string): Decision => ({
+  ...decision,
+  reasons: [...decision.reasons, `No rule covers the network here, because ${tainted}.`],
+});
 
 /** The places outside that the command names and that are known: what an approval opens, and nothing beside. */
 function extraPaths(decision: Decision): readonly ExtraPath[] {

@@ -24,10 +24,10 @@ export function decide(command: string, facts: Facts): Decision {
       literal: false,
     };
   }
-  return settle(walk.parts, walk.paths, walk.literal);
+  return settle(walk.parts, walk.paths, walk.literal, facts.tainted === true);
 }
 
-function settle(parts: readonly Part[], paths: Decision['paths'], literal: boolean): Decision {
+function settle(parts: readonly Part[], paths: Decision['paths'], literal: boolean, tainted: boolean): Decision {
   const lift = parts.every(
     (part) => part.allowed || part.findings.every((finding) => finding.class === 'allow-readonly'),
   );
@@ -36,7 +36,7 @@ function settle(parts: readonly Part[], paths: Decision['paths'], literal: boole
   const reasons: { readonly text: string; readonly rank: number }[] = [];
   for (const part of parts) {
     for (const found of part.findings) {
-      const finding = lift && part.allowed ? lowered(found) : found;
+      const finding = lift && part.allowed ? lowered(found, tainted) : found;
       if (severity(finding.class) > severity(worst)) worst = finding.class;
       if (reach(finding.op) > reach(op)) op = finding.op;
       if (!reasons.some((reason) => reason.text === finding.reason)) {
@@ -54,8 +54,15 @@ function settle(parts: readonly Part[], paths: Decision['paths'], literal: boole
 }
 
 /** R14: an allowed entry lowers approval to a write of the project, nothing else. */
-function lowered(finding: Finding): Finding {
-  if (finding.class !== 'needs-approval-edit' || !finding.liftable) return finding;
+function lowered(finding: Finding, tainted: boolean): Finding {
+  if (finding.class !== 'needs-approval-edit') return finding;
+  if (!finding.liftable) {
+    if (!tainted || finding.op !== 'network') return finding;
+    return {
+      ...finding,
+      reason: `${finding.reason} Asked although it is allowed: the words of others were read before.`,
+    };
+  }
   return { ...finding, class: 'deny-in-read-only', reason: `${finding.reason} AllowedCommands covers it.` };
 }
 
