@@ -1,9 +1,11 @@
 // What is known about a model: its window, its largest answer, its prices. The table is models.json, a snapshot of
 // the providers' published lists (November 2026), prices in USD per million tokens: input, output, cache read, cache write.
-// A model that is not in it gets cautious defaults and no price: its cost shows as unknown, never as a guess.
+// What the user's settings say of a model goes before it. A model that is in neither gets cautious defaults and no price: its cost
+// shows as unknown, never as a guess.
 
 import * as z from 'zod';
 import type { Usage } from '../shared/messages.ts';
+import type { Rates, Spending } from '../shared/spending.ts';
 import table from './models.json' with { type: 'json' };
 
 export interface Price {
@@ -14,7 +16,7 @@ export interface Price {
 }
 
 export interface ModelInfo {
-  /** Whether models.json has this model. */
+  /** Whether models.json or the user's settings have this model. */
   readonly known: boolean;
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
@@ -24,6 +26,23 @@ export interface ModelInfo {
   readonly longPrompt: { readonly above: number; readonly price: Price } | null;
   /** Claude models that decide themselves how long to think. */
   readonly adaptiveThinking: boolean;
+}
+
+/** What the user's settings say of a model. */
+export const ModelOverride = z.strictObject({
+  context: z.int().positive().describe('Its context window, in tokens.').exactOptional(),
+  maxOutput: z.int().positive().describe('Its largest answer, in tokens.').exactOptional(),
+  price: z
+    .tuple([z.number().min(0), z.number().min(0)], z.number().min(0))
+    .refine((prices) => prices.length === 2 || prices.length === 4, 'must have two or four numbers')
+    .describe('USD per million tokens: input, output and, if they differ from input, cache read, cache write.')
+    .exactOptional(),
+});
+export type ModelOverride = z.infer<typeof ModelOverride>;
+
+/** Models by `provider/name`. */
+export interface ModelTable extends Rates {
+  info(model: string): ModelInfo;
 }
 
 const PriceRow = z
@@ -61,10 +80,53 @@ export function modelInfo(model: string): ModelInfo {
   return info;
 }
 
-/** What one call cost, in USD; null when the price is not known. */
-export function costOf(model: string, usage: Usage): number | null {
-  const info = modelInfo(model);
-  const price = info.longPrompt !== null && usage.input > info.longPrompt.above ? info.longPrompt.price : info.price;
+/** The table as it holds for a user. */
+export function createModelTable(overrides: Readonly<Record<string, ModelOverride>>): ModelTable {
+  const own = new Map(Object.entries(overrides).map(([model, override]) => [model, overridden(model, override)]));
+  const info = (model: string): ModelInfo => own.get(model) ?? modelInfo(model);
+  return {
+    info,
+    windowOf: (model) => info(model).contextWindow,
+    costOf: (spending) => costOfAll(info, spending),
+  };
+}
+
+/** What one call costs, in USD; null when the price is not known. */
+export function costOf(info: ModelInfo, usage: Usage): number | null {
+  return charge(priceFor(info, usage.input), usage);
+}
+
+/** The price of a call with a prompt of so many tokens. */
+export function priceFor(info: ModelInfo, inputTokens: number): Price | null {
+  const { longPrompt } = info;
+  return longPrompt !== null && inputTokens > longPrompt.above ? longPrompt.price : info.price;
+}
+
+/** Whether a provider charges more for a prompt of so many tokens. */
+export function isLongPrompt(model: string, inputTokens: number): boolean {
+  const { longPrompt } = modelInfo(model);
+  return longPrompt !== null && inputTokens > longPrompt.above;
+}
+
+function costOfAll(info: (model: string) => ModelInfo, spending: Spending): number | null {
+  let sum = 0;
+  for (const [model, { usage, longPrompts }] of Object.entries(spending)) {
+    const { price, longPrompt } = info(model);
+    const plain = charge(price, {
+      input: usage.input - longPrompts.input,
+      output: usage.output - longPrompts.output,
+      cacheRead: usage.cacheRead - longPrompts.cacheRead,
+      cacheWrite: usage.cacheWrite - longPrompts.cacheWrite,
+    });
+    const long = charge(longPrompt?.price ?? price, longPrompts);
+    if (plain === null || long === null) return null;
+    sum += plain + long;
+  }
+  return sum;
+}
+
+/** `input` has the tokens of the cache in it: they count once, at their own price. */
+function charge(price: Price | null, usage: Usage): number | null {
   if (price === null) return null;
   const plain = Math.max(0, usage.input - usage.cacheRead - usage.cacheWrite);
   const total =
@@ -73,6 +135,20 @@ export function costOf(model: string, usage: Usage): number | null {
     usage.cacheWrite * price.cacheWrite +
     usage.output * price.output;
   return total / 1_000_000;
+}
+
+function overridden(model: string, { context, maxOutput, price }: ModelOverride): ModelInfo {
+  const info = modelInfo(model);
+  const [input = 0, output = 0, cacheRead = input, cacheWrite = input] = price ?? [];
+  const contextWindow = context ?? info.contextWindow;
+  return {
+    ...info,
+    known: true,
+    contextWindow,
+    maxOutputTokens: Math.min(maxOutput ?? info.maxOutputTokens, contextWindow),
+    // One price, whatever the length of the prompt: it is the user's word.
+    ...(price === undefined ? {} : { price: { input, output, cacheRead, cacheWrite }, longPrompt: null }),
+  };
 }
 
 function lookUp(model: string): ModelInfo {

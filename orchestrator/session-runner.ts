@@ -13,6 +13,7 @@ import type { Todo } from '../shared/state.ts';
 import { createStreamView, type StreamView } from '../shared/stream-view.ts';
 import type { ModelPair } from './api.ts';
 import type { Blobs } from './blobs.ts';
+import { spentBy } from './budget/spending.ts';
 import type { EventBus } from './event-bus.ts';
 import { runFileCommand } from './file-command.ts';
 import type { Files } from './files/files.ts';
@@ -26,7 +27,7 @@ import { selfIdentity } from './process-identity.ts';
 import { createRecorder } from './recorder.ts';
 import type { OdinRedis } from './redis.ts';
 import { emptyMemory, remember, type SessionMemory } from './session-memory.ts';
-import { Left, type RunningTurn, startTurn, type TurnDeps, type TurnEnd } from './turn.ts';
+import { type GivenTurnDeps, Left, type RunningTurn, startTurn, type TurnEnd } from './turn.ts';
 import type { Turn } from './turn-ticket.ts';
 
 export interface RunnerDeps {
@@ -47,7 +48,7 @@ export interface RunnerDeps {
     mode: Mode,
     todos: () => readonly Todo[],
     permissions: () => PermissionMemory,
-  ): Omit<TurnDeps, 'sid' | 'root' | 'memory' | 'recorder' | 'live' | 'record' | 'flushed'>;
+  ): Omit<GivenTurnDeps, 'sid' | 'root' | 'memory' | 'recorder' | 'live' | 'record' | 'flushed'>;
   /** A cancel request that came before the message was claimed; null when there is none. */
   cancelledBy(sid: string, seq: number): string | null;
   now(): number;
@@ -256,6 +257,7 @@ function doneEvent(seq: number, end: TurnEnd, memory: SessionMemory, at: number)
     answer: { inline: end.answer },
     ...(end.failure === null ? {} : { failure: end.failure }),
     usage: memory.state.messages.find((message) => message.seq === seq)?.usage ?? NO_USAGE,
+    spending: spentBy(memory.state, seq),
     steps: end.steps,
     at,
   };

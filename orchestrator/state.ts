@@ -4,7 +4,9 @@
 import { type EventOf, inlineOf, type JournalEvent, type Journaled } from '../shared/events.ts';
 import { addUsage, NO_USAGE } from '../shared/messages.ts';
 import { agentModeOf } from '../shared/modes.ts';
+import { NOTHING_SPENT } from '../shared/spending.ts';
 import type { Message, State } from '../shared/state.ts';
+import { foldAccounts } from './budget/spending.ts';
 
 /** A session before its first event. */
 export const emptyState = (sid: string): State => ({
@@ -19,12 +21,24 @@ export const emptyState = (sid: string): State => ({
   customInstructions: '',
   todos: [],
   usage: NO_USAGE,
+  spending: NOTHING_SPENT,
+  window: null,
+  request: null,
   upTo: '0-0',
 });
 
 /** The state after one more event. Pure; payloads must be inline. */
 export function foldState(state: State, { id, event }: Journaled): State {
-  return { ...applyEvent(state, event), upTo: id };
+  return { ...withAccounts(applyEvent(state, event), event), upTo: id };
+}
+
+/** The accounts of session and message, which change with the same events. */
+function withAccounts(state: State, event: JournalEvent): State {
+  const { request } = state;
+  const session = foldAccounts({ spending: state.spending, request }, event);
+  if (session.spending === state.spending) return session.request === request ? state : { ...state, ...session };
+  const spent = inMessage(state, ({ spending }) => ({ spending: foldAccounts({ spending, request }, event).spending }));
+  return { ...spent, ...session };
 }
 
 function applyEvent(state: State, event: JournalEvent): State {
@@ -40,7 +54,10 @@ function applyEvent(state: State, event: JournalEvent): State {
           usage: addUsage(message.usage, event.usage),
         })),
         usage: addUsage(state.usage, event.usage),
+        window: { model: state.request?.model ?? event.model, tokens: event.usage.input + event.usage.output },
       };
+    case 'compact.done':
+      return state.window === null ? state : { ...state, window: { ...state.window, tokens: event.tokensAfter } };
     case 'update':
       return inMessage(state, (message) => ({ updates: [...message.updates, event.text] }));
     case 'tool.done':
@@ -75,6 +92,7 @@ function startMessage(state: State, event: EventOf<'msg.start'>): State {
     status: 'running',
     steps: 0,
     usage: NO_USAGE,
+    spending: NOTHING_SPENT,
     startedAt: event.at,
     endedAt: null,
   };

@@ -7,6 +7,7 @@ import type { Json } from './json.ts';
 import type { AssistantPart, ModelMessage, StopReason, Usage } from './messages.ts';
 import type { Mode } from './modes.ts';
 import { Bug, type Failure, type FailureKind } from './outcome.ts';
+import type { Spending } from './spending.ts';
 import type { Todo } from './state.ts';
 
 /** The version of this union. A change of an event's shape raises it and brings an upcast (DURABILITY 13, golden logs). */
@@ -143,6 +144,8 @@ export type JournalEvent =
       readonly calls: readonly ToolCallSummary[];
       readonly stop: StopReason;
       readonly usage: Usage;
+      /** The server counted nothing: `usage` is an estimate. */
+      readonly estimated?: true;
       readonly model: string;
       readonly at: number;
     }
@@ -183,6 +186,7 @@ export type JournalEvent =
       readonly purpose: AuxPurpose;
       readonly model: string;
       readonly usage: Usage;
+      readonly estimated?: true;
       readonly at: number;
     }
   /** A hard limit is reached; the message stops. */
@@ -203,6 +207,8 @@ export type JournalEvent =
       readonly name: string;
       readonly outcome: 'denied' | 'changed' | 'failed' | 'noted';
       readonly message: string;
+      /** Changed: the arguments that are run instead of the call's own. */
+      readonly args?: Payload<Json>;
       readonly durationMs: number;
       readonly at: number;
     }
@@ -278,6 +284,8 @@ export type JournalEvent =
       readonly answer: Payload;
       readonly failure?: Failure;
       readonly usage: Usage;
+      /** By model, the lesser one's included. Absent in journals of old. */
+      readonly spending?: Spending;
       readonly steps: number;
       readonly at: number;
     };

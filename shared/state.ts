@@ -4,6 +4,7 @@ import type { EndReason } from './events.ts';
 import type { OpId } from './ids.ts';
 import type { Usage } from './messages.ts';
 import type { AgentMode, Mode } from './modes.ts';
+import type { Spending } from './spending.ts';
 
 export type TodoStatus = 'pending' | 'in_progress' | 'completed';
 
@@ -34,7 +35,10 @@ export interface Message {
   readonly updates: readonly string[];
   readonly status: 'running' | EndReason;
   readonly steps: number;
+  /** The planner's alone. */
   readonly usage: Usage;
+  /** By model, the lesser one's included. */
+  readonly spending: Spending;
   readonly startedAt: number;
   readonly endedAt: number | null;
 }
@@ -74,6 +78,13 @@ export interface CachedFileInfo {
   readonly ranges: readonly string[];
 }
 
+export interface OpenRequest {
+  readonly op: OpId;
+  /** `provider/name`. */
+  readonly model: string;
+  readonly estimate: number;
+}
+
 export interface State {
   readonly sid: string;
   readonly root: string;
@@ -86,6 +97,11 @@ export interface State {
   readonly customInstructions: string;
   readonly todos: readonly Todo[];
   readonly usage: Usage;
+  readonly spending: Spending;
+  /** Tokens in the planner's window after its newest answer; null before the first. */
+  readonly window: { readonly model: string; readonly tokens: number } | null;
+  /** The planner's request that has no answer yet. */
+  readonly request: OpenRequest | null;
   /** The last event folded, `<epoch>-<n>`; readers continue from here. */
   readonly upTo: string;
 }
