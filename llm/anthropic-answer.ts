@@ -53,6 +53,11 @@ export function anthropicAnswer(
     counted.cacheWrite = usage?.cache_creation_input_tokens ?? counted.cacheWrite;
   };
 
+  const usage = (): Usage => {
+    const { plain, output, cacheRead, cacheWrite } = counted;
+    return { input: plain + cacheRead + cacheWrite, output, cacheRead, cacheWrite };
+  };
+
   return {
     accept(event) {
       switch (event.type) {
@@ -82,13 +87,12 @@ export function anthropicAnswer(
           return false;
       }
     },
+    usage: () => (usage().input + counted.output === 0 ? null : usage()),
     answer() {
       const ordered = [...blocks.entries()].sort(([a], [b]) => a - b).map(([, block]) => block);
       const parts = ordered.map((block) => partOf(block, seal)).filter((part) => part !== undefined);
       const stop = STOPS[stopReason ?? ''] ?? 'other';
-      const { plain, output, cacheRead, cacheWrite } = counted;
-      const usage: Usage = { input: plain + cacheRead + cacheWrite, output, cacheRead, cacheWrite };
-      return ok({ parts, stop, usage, model });
+      return ok({ parts, stop, usage: usage(), model });
     },
   };
 }

@@ -10,7 +10,18 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages/messages.js';
 import type { AssistantPart, ModelMessage, ModelRequest } from '../shared/messages.ts';
 import { modelInfo } from './model-info.ts';
-import { argsObject, NO_OUTPUT, NO_TEXT, nonEmpty, type Seal, startSeal, unsealed, withFacts } from './request-text.ts';
+import {
+  argsObject,
+  NO_OUTPUT,
+  NO_TEXT,
+  nonEmpty,
+  type Seal,
+  startSeal,
+  unsealed,
+  wireId,
+  wireName,
+  withFacts,
+} from './request-text.ts';
 
 export const ANTHROPIC_API = 'anthropic';
 
@@ -65,7 +76,7 @@ function contentOf(message: ModelMessage, seal: Seal): ContentBlockParam[] {
     case 'tool': {
       const blocks: ContentBlockParam[] = message.results.map((result) => ({
         type: 'tool_result',
-        tool_use_id: result.callId,
+        tool_use_id: wireId(result.callId),
         content: nonEmpty(result.text, NO_OUTPUT),
         is_error: result.isError,
       }));
@@ -87,8 +98,8 @@ function blocksOf(part: AssistantPart, seal: Seal): ContentBlockParam[] {
     case 'tool_call': {
       const call: ToolUseBlockParam = {
         type: 'tool_use',
-        id: part.callId,
-        name: part.name,
+        id: wireId(part.callId),
+        name: wireName(part.name),
         input: argsObject(part.rawArgs),
       };
       return [call];

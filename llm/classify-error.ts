@@ -119,14 +119,26 @@ function read(error: unknown): ProviderError {
   const inner = asRecord(body['error']);
   const words = [top['errorCode'], top['code'], inner['code'], body['code'], top['type'], inner['type'], body['type']];
   const message = firstText(inner['message'], body['message'], top['message']) ?? String(error);
+  const numbers = [top['status'], ...words];
   return {
-    status: typeof top['status'] === 'number' ? top['status'] : undefined,
+    // Inside a stream, some servers give an HTTP status as the code.
+    status: numbers.find((value) => typeof value === 'number' && value >= 400 && value < 600) as number | undefined,
     words: words.filter((word) => typeof word === 'string'),
-    message: message.trim().replace(/([^.!?])$/, '$1.'),
+    message: withoutMarkup(message),
     causes: causeCodes(top['cause']),
     headers: top['headers'] instanceof Headers ? top['headers'] : undefined,
     fromServer: top['headers'] instanceof Headers,
   };
+}
+
+/** A text as one sentence; of a page of HTML its title, or what it says. */
+export function withoutMarkup(text: string): string {
+  const start = text.search(/<(?:!doctype|html|head|body)\b/i);
+  if (start < 0) return text.trim().replace(/([^.!?])$/, '$1.');
+  const page = text.slice(start);
+  const title = /<title[^>]*>([^<]*)/i.exec(page)?.[1]?.trim();
+  const words = title || page.replace(/<(style|script)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^>]*>/g, ' ');
+  return `${text.slice(0, start).trim()} a page of HTML, “${words.replace(/\s+/g, ' ').trim().slice(0, 120)}”.`.trim();
 }
 
 /** `fetch failed` says nothing; the code of the error below it does. */
@@ -143,8 +155,10 @@ function retryAfter(headers: Headers | undefined): number | undefined {
   if (ms >= 0) return Math.ceil(ms);
   const value = headers?.get('retry-after') ?? '';
   if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Math.ceil(Number.parseFloat(value) * 1000);
+  // By the server's clock where it tells it: ours may be wrong.
   const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
+  const now = Date.parse(headers?.get('date') ?? '');
+  return Number.isNaN(at) ? undefined : Math.max(0, at - (Number.isNaN(now) ? Date.now() : now));
 }
 
 /** Takes the keys out of a text: those that are known, and whatever looks like one. */

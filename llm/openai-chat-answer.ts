@@ -65,6 +65,9 @@ export function chatAnswer(requested: string, onDelta: (delta: ModelDelta) => vo
       if (choice?.finish_reason) finish = choice.finish_reason;
       return finish !== undefined;
     },
+    // Some servers send empty pieces while they wait for the model.
+    says: ({ choices }) => choices?.some(({ delta, finish_reason }) => finish_reason || saysMore(delta)) ?? false,
+    usage: () => (usage === NO_USAGE ? null : usage),
     answer() {
       const parts: AssistantPart[] = [];
       if (thinking !== '') parts.push({ type: 'thinking', text: thinking });
@@ -77,6 +80,9 @@ export function chatAnswer(requested: string, onDelta: (delta: ModelDelta) => vo
     },
   };
 }
+
+const saysMore = (delta: Delta | undefined): boolean =>
+  [delta?.content, delta?.refusal, delta?.reasoning_content, delta?.reasoning, delta?.tool_calls?.length].some(Boolean);
 
 function stopOf(finish: string | undefined, called: boolean, refused: boolean): StopReason {
   switch (finish) {

@@ -44,7 +44,7 @@ function messagesOf(message: ModelMessage): ChatCompletionMessageParam[] {
         (call): ChatCompletionMessageFunctionToolCall => ({
           id: call.callId,
           type: 'function',
-          function: { name: call.name, arguments: argsText(call.rawArgs) },
+          function: { name: nonEmpty(call.name, 'unnamed'), arguments: argsText(call.rawArgs) },
         }),
       );
       if (text.trim() === '' && calls.length === 0) return [];

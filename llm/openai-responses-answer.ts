@@ -60,6 +60,8 @@ export function responsesAnswer(options: ResponsesAnswerOptions): AnswerReader<R
           return false;
       }
     },
+    says: (event) => !LIFE_SIGNS.has(event.type),
+    usage: () => (final?.usage ? usageOf(final) : null),
     answer() {
       if (final?.status === 'failed' || final === undefined) {
         const error = { ...final?.error, headers: new Headers() };
@@ -73,6 +75,9 @@ export function responsesAnswer(options: ResponsesAnswerOptions): AnswerReader<R
     },
   };
 }
+
+/** Events that only keep the line open; the SDK's types do not know them all. */
+const LIFE_SIGNS: ReadonlySet<string> = new Set(['keepalive', 'ping', 'response.queued', 'response.in_progress']);
 
 function partsOf(item: ResponseOutputItem, seal: string): AssistantPart[] {
   switch (item.type) {

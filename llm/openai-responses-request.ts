@@ -8,7 +8,17 @@ import type {
   ResponseInputItem,
 } from 'openai/resources/responses/responses.js';
 import type { AssistantPart, ModelMessage, ModelRequest } from '../shared/messages.ts';
-import { argsText, NO_OUTPUT, nonEmpty, type Seal, startSeal, unsealed, withFacts } from './request-text.ts';
+import {
+  argsText,
+  NO_OUTPUT,
+  nonEmpty,
+  type Seal,
+  startSeal,
+  unsealed,
+  wireId,
+  wireName,
+  withFacts,
+} from './request-text.ts';
 
 export const RESPONSES_API = 'openai-responses';
 
@@ -66,7 +76,7 @@ function itemsOf(message: ModelMessage, seal: Seal): ResponseInputItem[] {
     case 'tool': {
       const items: ResponseInputItem[] = message.results.map((result) => ({
         type: 'function_call_output',
-        call_id: result.callId,
+        call_id: wireId(result.callId),
         output: nonEmpty(result.text, NO_OUTPUT),
       }));
       if (message.facts !== undefined && message.facts.trim() !== '') {
@@ -89,7 +99,14 @@ function assistantItems(part: AssistantPart, seal: string): ResponseInputItem[] 
       return block === undefined ? [] : [block as unknown as ResponseInputItem];
     }
     case 'tool_call':
-      return [{ type: 'function_call', call_id: part.callId, name: part.name, arguments: argsText(part.rawArgs) }];
+      return [
+        {
+          type: 'function_call',
+          call_id: wireId(part.callId),
+          name: wireName(part.name),
+          arguments: argsText(part.rawArgs),
+        },
+      ];
   }
 }
 

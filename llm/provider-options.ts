@@ -12,6 +12,9 @@ export interface ProviderOptions {
 
 export const DEFAULT_IDLE_TIMEOUT_MS = 120_000;
 
+/** Pings show that the line is alive, not that anybody works on the answer: they extend the idle time so many times. */
+export const QUIET_FACTOR = 5;
+
 /** A listing of models is one short answer: it gets a plain time limit. */
 export const LIST_TIMEOUT_MS = 15_000;
 

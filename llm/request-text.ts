@@ -11,6 +11,16 @@ export function nonEmpty(text: string, instead: string): string {
 export const NO_TEXT = '(no text)';
 export const NO_OUTPUT = '(no output)';
 
+/**
+ * Ids and names of calls that another server made up, or a model imagined, for APIs that are strict about them: a conversation must
+ * go on with any of them (SPEC E9). The same one always becomes the same.
+ */
+export function wireId(id: string): string {
+  return /^[\w-]{1,64}$/.test(id) ? id : `call_${createHash('sha256').update(id).digest('base64url').slice(0, 22)}`;
+}
+
+export const wireName = (name: string): string => nonEmpty(name.replace(/[^\w-]/g, '_').slice(0, 64), 'unnamed');
+
 /** A user message with the facts that were appended to it when it was the newest. */
 export function withFacts(text: string, facts: string | undefined): string {
   const body = nonEmpty(text, NO_TEXT);

@@ -2,24 +2,83 @@
 // dialect's reader, and tells apart the ways it can end. An answer counts only when the terminal event was seen: both
 // SDKs let a stream that merely stops, or is aborted, end like a complete one.
 
-import type { ModelAnswer } from '../shared/messages.ts';
-import { cancelled, fail, type Outcome } from '../shared/outcome.ts';
+import type { ModelAnswer, Usage } from '../shared/messages.ts';
+import { cancelled, type Failure, fail, type Outcome } from '../shared/outcome.ts';
 import type { ModelCallOptions } from '../shared/ports.ts';
-import { classifyError } from './classify-error.ts';
-import { DEFAULT_IDLE_TIMEOUT_MS, type ProviderOptions, secretsOf } from './provider-options.ts';
-import { startWatchdog, type Watchdog } from './stream-watchdog.ts';
+import { classifyError, scrubKeys, withoutMarkup } from './classify-error.ts';
+import { DEFAULT_IDLE_TIMEOUT_MS, type ProviderOptions, QUIET_FACTOR, secretsOf } from './provider-options.ts';
+import { type GivenUp, type Limits, type OddAnswer, startWatchdog, type Watchdog } from './stream-watchdog.ts';
 
 /** Collects the events of one answer. */
 export interface AnswerReader<Event> {
   /** Takes one event in. True from the event on that completes the answer. */
   accept(event: Event): boolean;
+  /** False for an event that only keeps the line open. Absent: every event says something. */
+  says?(event: Event): boolean;
   /** True when something of use may follow that event: chat completions tell the usage last. */
   readonly readsOn?: boolean;
   answer(): Outcome<ModelAnswer>;
+  /** What was counted so far; null: nothing yet. */
+  usage(): Usage | null;
 }
+
+type Failed = { readonly ok: false; readonly failure: Failure };
 
 /** What is left of a provider's last answer; the next call waits for it, so that it finds the connection free. */
 const endings = new WeakMap<ProviderOptions, Promise<void>>();
+
+/** Never throws but with what `ready` rejects with, never retries. `open` sends the request with the watchdog's fetch and signal. */
+export async function runStream<Event>(
+  options: ProviderOptions,
+  call: ModelCallOptions,
+  open: (watchdog: Watchdog) => Promise<AsyncIterable<Event>>,
+  reader: AnswerReader<Event>,
+): Promise<Outcome<ModelAnswer>> {
+  await Promise.all([endings.get(options), call.ready]);
+  if (call.signal.aborted) return cancelled();
+  const outcome = await readStream(options, call, open, reader);
+  const spent = outcome.ok ? null : reader.usage();
+  if (spent !== null) call.onUsage?.(spent);
+  return outcome;
+}
+
+async function readStream<Event>(
+  options: ProviderOptions,
+  { signal, timeoutMs }: ModelCallOptions,
+  open: (watchdog: Watchdog) => Promise<AsyncIterable<Event>>,
+  reader: AnswerReader<Event>,
+): Promise<Outcome<ModelAnswer>> {
+  const limits = limitsOf(options, timeoutMs);
+  const watchdog = startWatchdog(signal, limits);
+  const context = { provider: options.name, secrets: secretsOf(options) };
+  let streaming = false;
+  let complete = false;
+  let thrown: unknown;
+  try {
+    const events = (await open(watchdog))[Symbol.asyncIterator]();
+    streaming = true;
+    for (let next = await events.next(); !next.done; next = await events.next()) {
+      if (reader.says?.(next.value) ?? true) watchdog.said();
+      if (!reader.accept(next.value)) continue;
+      if (!complete) watchdog.expectEnd();
+      complete = true;
+      if (reader.readsOn) continue;
+      endings.set(options, readToEnd(events, watchdog));
+      return answerOf(options, reader);
+    }
+  } catch (error) {
+    thrown = error;
+  }
+  watchdog.close();
+  if (complete) return answerOf(options, reader);
+  if (signal.aborted) return cancelled();
+  const gaveUp = watchdog.gaveUp();
+  if (gaveUp !== null) return timedOut(options, gaveUp, limits);
+  const odd = watchdog.odd();
+  if (odd !== null) return notAStream(odd, context);
+  if (thrown !== undefined) return classifyError(thrown, { ...context, streaming });
+  return fail('transient', 'cut_stream', `${options.name} ended the answer before it was complete.`);
+}
 
 /** After the terminal event: the rest of the body, which takes at most the watchdog's two seconds. */
 async function readToEnd(events: AsyncIterator<unknown>, watchdog: Watchdog): Promise<void> {
@@ -32,42 +91,56 @@ async function readToEnd(events: AsyncIterator<unknown>, watchdog: Watchdog): Pr
   }
 }
 
-/** Never throws but with what `ready` rejects with, never retries. `open` sends the request with the watchdog's fetch and signal. */
-export async function runStream<Event>(
-  options: ProviderOptions,
-  { signal, ready }: ModelCallOptions,
-  open: (watchdog: Watchdog) => Promise<AsyncIterable<Event>>,
-  reader: AnswerReader<Event>,
-): Promise<Outcome<ModelAnswer>> {
-  await Promise.all([endings.get(options), ready]);
-  if (signal.aborted) return cancelled();
-  const idleTimeoutMs = options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
-  const watchdog = startWatchdog(signal, idleTimeoutMs);
-  let streaming = false;
-  let complete = false;
-  let thrown: unknown;
+function limitsOf({ idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS }: ProviderOptions, timeoutMs: number | undefined): Limits {
+  const silence = { idleMs: idleTimeoutMs, quietMs: QUIET_FACTOR * idleTimeoutMs };
+  return timeoutMs === undefined ? silence : { ...silence, totalMs: timeoutMs };
+}
+
+/** A server that leaves out what its API promises is no fault of Odin's. */
+function answerOf({ name }: ProviderOptions, reader: AnswerReader<never>): Outcome<ModelAnswer> {
   try {
-    const events = (await open(watchdog))[Symbol.asyncIterator]();
-    streaming = true;
-    for (let next = await events.next(); !next.done; next = await events.next()) {
-      if (!reader.accept(next.value)) continue;
-      if (!complete) watchdog.expectEnd();
-      complete = true;
-      if (reader.readsOn) continue;
-      endings.set(options, readToEnd(events, watchdog));
-      return reader.answer();
-    }
+    return reader.answer();
   } catch (error) {
-    thrown = error;
+    return fail('failed', 'bad_response', `${name} sent an answer that cannot be read: ${(error as Error).message}`);
   }
-  watchdog.close();
-  if (complete) return reader.answer();
-  if (signal.aborted) return cancelled();
-  if (watchdog.stalled()) {
-    return fail('transient', 'stalled_stream', `${options.name} sent nothing for ${idleTimeoutMs / 1000} s.`);
+}
+
+function timedOut({ name }: ProviderOptions, gaveUp: GivenUp, limits: Limits): Failed {
+  switch (gaveUp) {
+    case 'idle':
+      return fail('transient', 'stalled_stream', `${name} sent nothing for ${limits.idleMs / 1000} s.`);
+    case 'quiet':
+      return fail(
+        'transient',
+        'stalled_stream',
+        `${name} kept the line open for ${limits.quietMs / 1000} s without a word of the answer.`,
+      );
+    case 'total':
+      return fail(
+        'failed',
+        'step_timeout',
+        `${name} was not done with its answer after ${(limits.totalMs ?? 0) / 1000} s. A longer stepTimeoutMs in the settings waits longer.`,
+      );
   }
-  if (thrown !== undefined) {
-    return classifyError(thrown, { provider: options.name, secrets: secretsOf(options), streaming });
+}
+
+/** Some servers tell an error in a body with a good status. */
+function notAStream({ type, text }: OddAnswer, context: { provider: string; secrets: readonly string[] }): Failed {
+  const error = errorIn(text);
+  if (error !== null) return classifyError({ error, headers: new Headers() }, { ...context, streaming: false });
+  const said = scrubKeys(withoutMarkup(text), context.secrets).slice(0, 200);
+  return fail(
+    'failed',
+    'bad_response',
+    `${context.provider} answered with ${type} instead of a stream: ${said} Is the base URL right, and is there no proxy with a page of its own in between?`,
+  );
+}
+
+function errorIn(text: string): unknown {
+  try {
+    const body: unknown = JSON.parse(text);
+    return typeof body === 'object' && body !== null && 'error' in body ? body.error : null;
+  } catch {
+    return null;
   }
-  return fail('transient', 'cut_stream', `${options.name} ended the answer before it was complete.`);
 }

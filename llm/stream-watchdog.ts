@@ -1,23 +1,46 @@
-// Ends a stream that went silent. The SDKs' own time-outs stop at the response's headers, and they hide the pings that
-// tell a thinking model from a dead line, so the raw chunks are watched here, under the SDK, through its `fetch` option.
-// A body that the SDK stops reading early (after "[DONE]") is read to its end: only then is the connection reusable, and
-// only from the next turn of the event loop on: a call made sooner would open a second connection.
+// Ends a stream that went silent, that says nothing, or that takes too long (SPEC E9, E11). The SDKs' own time-outs stop at the
+// response's headers, and they hide the pings that tell a thinking model from a dead line, so the raw chunks are watched here, under
+// the SDK, through its `fetch` option. A body that the SDK stops reading early (after "[DONE]") is read to its end: only then is the
+// connection reusable, and only from the next turn of the event loop on: a call made sooner would open a second connection.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as nextLoop } from 'node:timers/promises';
 
+export interface Limits {
+  /** No byte for so long. */
+  readonly idleMs: number;
+  /** No word of the answer for so long, however alive the line is. */
+  readonly quietMs: number;
+  /** The whole answer; absent: no limit. */
+  readonly totalMs?: number;
+}
+
+export type GivenUp = 'idle' | 'quiet' | 'total';
+
+/** What came with a good status and is no stream of events. */
+export interface OddAnswer {
+  readonly type: string;
+  /** Its first few thousand characters. */
+  readonly text: string;
+}
+
 export interface Watchdog {
-  /** Aborts when the caller aborts, and when the line stayed silent too long. */
+  /** Aborts when the caller aborts, and when a limit is reached. */
   readonly signal: AbortSignal;
   /** What is fetched during `work` is watched by this watchdog. */
   run<T>(work: () => T): T;
-  stalled(): boolean;
+  /** Part of the answer has come. */
+  said(): void;
+  /** The limit that ended it; null when none did. */
+  gaveUp(): GivenUp | null;
+  odd(): OddAnswer | null;
   /** The answer is complete; the rest of the body gets two seconds. */
   expectEnd(): void;
   close(): void;
 }
 
 const END_TIMEOUT_MS = 2_000;
+const ODD_CHARS = 4_096;
 
 /** The watchdog of the call that is being made: a client serves many calls, and making one anew for each is dear. */
 const current = new AsyncLocalStorage<typeof globalThis.fetch>();
@@ -26,41 +49,70 @@ const current = new AsyncLocalStorage<typeof globalThis.fetch>();
 export const watchedFetch: typeof globalThis.fetch = (input, init) =>
   (current.getStore() ?? globalThis.fetch)(input, init);
 
-export function startWatchdog(caller: AbortSignal, idleTimeoutMs: number): Watchdog {
+export function startWatchdog(caller: AbortSignal, limits: Limits): Watchdog {
   const own = new AbortController();
   const signal = AbortSignal.any([caller, own.signal]);
-  let timer = setTimeout(() => own.abort(), idleTimeoutMs);
+  let gaveUp: GivenUp | null = null;
+  let odd: OddAnswer | null = null;
+  const after = (ms: number, why: GivenUp | null) =>
+    setTimeout(() => {
+      gaveUp ??= why;
+      own.abort();
+    }, ms);
+  let idle = after(limits.idleMs, 'idle');
+  const quiet = after(limits.quietMs, 'quiet');
+  const total = limits.totalMs === undefined ? undefined : after(limits.totalMs, 'total');
+  const close = () => {
+    clearTimeout(idle);
+    clearTimeout(quiet);
+    clearTimeout(total);
+  };
 
   const ownFetch: typeof globalThis.fetch = async (input, init) => {
     const response = await globalThis.fetch(input, init);
-    timer.refresh();
+    idle.refresh();
     if (response.body === null) return response;
-    return new Response(
-      watchedBody(response.body, signal, () => timer.refresh()),
-      response,
-    );
+    const body = watchedBody(response.body, signal, () => idle.refresh());
+    const type = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+    // A page of a proxy, or an answer that is not streamed: the SDKs would wait for events in it and find none.
+    if (response.ok && (type === 'text/html' || type === 'application/json')) {
+      odd = { type, text: await startOf(body) };
+      throw new Error(`The answer was ${type}.`);
+    }
+    return new Response(body, response);
   };
 
   return {
     signal,
     run: (work) => current.run(ownFetch, work),
-    stalled: () => own.signal.aborted && !caller.aborted,
+    said: () => void quiet.refresh(),
+    gaveUp: () => (caller.aborted ? null : gaveUp),
+    odd: () => odd,
     expectEnd() {
-      clearTimeout(timer);
-      timer = setTimeout(() => own.abort(), END_TIMEOUT_MS);
+      close();
+      idle = after(END_TIMEOUT_MS, null);
     },
-    close: () => clearTimeout(timer),
+    close,
   };
+}
+
+async function startOf(body: ReadableStream<Uint8Array>): Promise<string> {
+  let text = '';
+  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    if (text.length >= ODD_CHARS) break;
+  }
+  return text.slice(0, ODD_CHARS);
 }
 
 function watchedBody(body: ReadableStream<Uint8Array>, signal: AbortSignal, onChunk: () => void) {
   const reader = body.getReader();
-  return new ReadableStream<Uint8Array>(
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       async pull(controller) {
         const { done, value } = await reader.read();
         onChunk();
-        if (!done) return controller.enqueue(value);
+        if (!done) return controller.enqueue(value as Uint8Array<ArrayBuffer>);
         await nextLoop();
         controller.close();
       },
