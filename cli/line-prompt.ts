@@ -17,7 +17,11 @@ export interface LinePrompt {
   readonly isNew: boolean;
   readonly mode: Mode;
   readonly limits: { readonly maxSteps: number };
-  readonly models?: { readonly model: string; readonly smallModel: string };
+  readonly models?: {
+    readonly model: string;
+    readonly smallModel: string;
+    readonly fallbackModels?: readonly string[];
+  };
   readonly renderer: Renderer;
   /** Gets the asker, for questions of other sessions that run here. */
   readonly feed?: QuestionFeed;

@@ -9,11 +9,13 @@ import { modelGuide } from './model-guide.ts';
 export interface ModelFlags {
   readonly model?: string;
   readonly smallModel?: string;
+  readonly fallbackModel?: readonly string[];
 }
 
 export interface FoundModels extends ModelPair {
   /** What named it: `--model`, `odinconfig.json`, `ANTHROPIC_API_KEY`… */
   readonly source: string;
+  readonly fallbackModels: readonly string[];
 }
 
 /** Throws UserError, with the guide when no model was found at all. */
@@ -26,11 +28,20 @@ export async function openModels(
   const chosen = await chooseModel({
     flagModel: flags.model,
     flagSmallModel: flags.smallModel,
+    flagFallbackModels: flags.fallbackModel,
     projectConfig: config.project,
-    userConfig: { model: config.user.model, smallModel: config.user.smallModel, providers: config.providers },
+    userConfig: {
+      model: config.user.model,
+      smallModel: config.user.smallModel,
+      fallbackModels: config.user.fallbackModels,
+      providers: config.providers,
+    },
     env,
   });
-  if (chosen.ok) return chosen.value;
+  if (chosen.ok) {
+    for (const line of chosen.value.skipped) process.stderr.write(`${line}\n`);
+    return chosen.value;
+  }
   const { code, message } = chosen.failure;
   const isTerminal = process.stdin.isTTY && process.stderr.isTTY;
   throw new UserError(code === 'no_model' ? modelGuide(isTerminal) : message, EXIT.usage);

@@ -56,6 +56,11 @@ const stepsOption = () =>
   new Option('--max-steps <n>', 'stop after so many steps (default: maxSteps of the settings, else 25)').argParser(
     wholeNumber,
   );
+const fallbackOption = () =>
+  new Option(
+    '--fallback-model <provider/name>',
+    'a model to ask when the other stays unavailable; may be repeated, asked in this order',
+  ).argParser((model: string, before: readonly string[] | undefined) => [...(before ?? []), model]);
 const jsonOption = (what: string) => new Option('--json', what);
 
 function addRun(program: Command, settle: Settle): void {
@@ -66,6 +71,7 @@ function addRun(program: Command, settle: Settle): void {
     .addOption(modeOption())
     .option('--model <provider/name>', 'the model that plans and answers')
     .option('--small-model <provider/name>', 'the lesser model for small jobs')
+    .addOption(fallbackOption())
     .addOption(stepsOption())
     .addOption(new Option('-s, --session <id>', `go on with a session: ${SESSION_HELP}`).conflicts('continue'))
     .option('-c, --continue', 'go on with the newest session')
@@ -102,6 +108,7 @@ function addRun(program: Command, settle: Settle): void {
     .argument('<session>', SESSION_HELP)
     .argument('[message...]', 'what to do; "-", or a pipe, reads it from stdin')
     .addOption(modeOption())
+    .addOption(fallbackOption())
     .addOption(stepsOption())
     .addOption(jsonOption('print {session, seq, position, mode}'))
     .action(async (session: string, message: string[], options: SendOptions) => {

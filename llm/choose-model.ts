@@ -20,11 +20,13 @@ import {
 export interface ModelNames {
   readonly model?: string | undefined;
   readonly smallModel?: string | undefined;
+  readonly fallbackModels?: readonly string[] | undefined;
 }
 
 export interface ChooseModelInput {
   readonly flagModel?: string | undefined;
   readonly flagSmallModel?: string | undefined;
+  readonly flagFallbackModels?: readonly string[] | undefined;
   readonly projectConfig?: ModelNames | undefined;
   readonly userConfig?: (ModelNames & { readonly providers?: Readonly<Record<string, ProviderConfig>> }) | undefined;
   readonly env: Env;
@@ -36,6 +38,10 @@ export interface ChooseModelInput {
 export interface ChosenModels {
   readonly model: string;
   readonly smallModel: string;
+  /** Asked in this order when the planner's model stays unavailable (SPEC E9). */
+  readonly fallbackModels: readonly string[];
+  /** Why models that the settings name as fallbacks are not among them: one line each, for the user. */
+  readonly skipped: readonly string[];
   /** Where the planner's name came from, for the user: `--model`, `odinconfig.json`, `ANTHROPIC_API_KEY`… */
   readonly source: string;
   /** Throws UserError for a model whose provider is unknown or has no key. */
@@ -69,10 +75,15 @@ export async function chooseModel(input: ChooseModelInput): Promise<Outcome<Chos
   const small = find(smallModel);
   if (!small.ok) return withSource(small, 'the small model');
 
+  const fallbacks = fallbacksOf(input, find);
+  if (!fallbacks.ok) return fallbacks;
+
   const opened = new Map<string, Promise<ModelProvider>>();
   return ok({
     model: planner.value.full,
     smallModel: small.value.full,
+    fallbackModels: fallbacks.value.models.filter((model) => model !== planner.value.full),
+    skipped: fallbacks.value.skipped,
     source: found.source,
     async provider(model) {
       const target = find(model);
@@ -96,6 +107,26 @@ function named(input: ChooseModelInput): Found | undefined {
   if (isSet(input.projectConfig?.model)) return { model: input.projectConfig.model, source: 'odinconfig.json' };
   if (isSet(input.userConfig?.model)) return { model: input.userConfig.model, source: "the user's config" };
   return undefined;
+}
+
+/** What the user names must be usable; what the settings name is left out where this machine has no key for it. */
+function fallbacksOf(
+  input: ChooseModelInput,
+  find: (model: string) => Outcome<Resolved>,
+): Outcome<{ readonly models: readonly string[]; readonly skipped: readonly string[] }> {
+  const flags = input.flagFallbackModels;
+  const names = flags ?? input.projectConfig?.fallbackModels ?? input.userConfig?.fallbackModels ?? [];
+  const source = flags === undefined ? 'fallbackModels' : '--fallback-model';
+  const models = new Set<string>();
+  const skipped: string[] = [];
+  for (const name of names) {
+    const found = find(name);
+    if (found.ok) models.add(found.value.full);
+    else if (flags === undefined && found.failure.code === 'no_key') {
+      skipped.push(`From ${source}, left out: ${found.failure.message}`);
+    } else return withSource(found, source);
+  }
+  return ok({ models: [...models], skipped });
 }
 
 async function fromEnvironment(input: ChooseModelInput): Promise<Found | ReturnType<typeof fail>> {

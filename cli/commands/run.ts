@@ -18,6 +18,7 @@ export interface RunOptions extends PermissionOptions {
   readonly mode?: Mode;
   readonly model?: string;
   readonly smallModel?: string;
+  readonly fallbackModel?: readonly string[];
   readonly maxSteps?: number;
   readonly session?: string;
   readonly continue?: boolean;
@@ -32,6 +33,8 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   const place = placeHere();
   const config = await settingsOf(place);
   const models = await openModels(options, config);
+  const { model, smallModel, fallbackModels } = models;
+  const named = { model, smallModel, fallbackModels };
   const mode = options.mode ?? config.defaultMode;
   const limits = { maxSteps: options.maxSteps ?? config.maxSteps };
   const wanted = options.continue === true ? 'last' : (options.session ?? null);
@@ -58,7 +61,7 @@ export async function run(words: readonly string[], options: RunOptions): Promis
         isNew,
         mode,
         limits,
-        models: { model: models.model, smallModel: models.smallModel },
+        models: named,
         renderer: rendererHere({ json, showPrompts: false }),
         input: process.stdin,
         output: process.stdout,
@@ -70,7 +73,7 @@ export async function run(words: readonly string[], options: RunOptions): Promis
     const { exitCode, endId } = await runMessage(odin, {
       sid,
       isNew,
-      submit: { mode, body: prompt, limits, model: models.model, smallModel: models.smallModel },
+      submit: { mode, body: prompt, limits, ...named },
       renderer: main,
     }).finally(main.close);
     if (endId !== null) {

@@ -2,6 +2,7 @@
 
 import { cleanLine } from '../../shared/clean-text.ts';
 import type { Mode } from '../../shared/modes.ts';
+import { UserError } from '../../shared/outcome.ts';
 import { EXIT } from '../exit-codes.ts';
 import { findSession } from '../find-session.ts';
 import { placeHere, withOdin } from '../place.ts';
@@ -12,6 +13,7 @@ import { settingsOf } from '../settings.ts';
 export interface SendOptions {
   readonly mode?: Mode;
   readonly maxSteps?: number;
+  readonly fallbackModel?: readonly string[];
   readonly json?: boolean;
 }
 
@@ -23,7 +25,12 @@ export async function send(session: string, words: readonly string[], options: S
   return await withOdin(here, null, async (odin) => {
     const sid = await findSession(odin, session);
     const limits = { maxSteps: options.maxSteps ?? config.maxSteps };
-    const { seq, position } = await odin.submit(sid, { mode, body: body ?? '', limits });
+    const { seq, position } = await odin.submit(sid, {
+      mode,
+      body: body ?? '',
+      limits,
+      ...(options.fallbackModel === undefined ? {} : { fallbackModels: options.fallbackModel.map(wholeName) }),
+    });
     if (options.json === true) {
       process.stdout.write(jsonLine({ session: sid, seq, position, mode }));
       return EXIT.completed;
@@ -33,6 +40,14 @@ export async function send(session: string, words: readonly string[], options: S
     if (!(await odin.served())) process.stderr.write(`${howItIsDone(odin.root, sid)}\n`);
     return EXIT.completed;
   });
+}
+
+/** The process that runs it takes names as they are. */
+function wholeName(model: string): string {
+  if (/^[^/\s]+\/\S+$/.test(model)) return model;
+  throw new UserError(
+    `"${model}" does not say which provider to ask. Write provider/name: --fallback-model anthropic/${model}`,
+  );
 }
 
 const howItIsDone = (root: string, sid: string): string =>
