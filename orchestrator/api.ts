@@ -91,8 +91,8 @@ export interface SessionSummary {
   readonly updatedAt: number;
   readonly messages: number;
   readonly queued: number;
-  /** interrupted: a message was started and nobody runs it. */
-  readonly status: 'idle' | 'running' | 'queued' | 'interrupted';
+  /** interrupted: a message was started and nobody runs it. archived: it lies in a file and comes back when it is used. */
+  readonly status: 'idle' | 'running' | 'queued' | 'interrupted' | 'archived';
 }
 
 export interface FileDiff {

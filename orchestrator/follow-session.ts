@@ -5,7 +5,8 @@ import type { StreamEvent } from '../shared/stream-events.ts';
 import { createStreamView, type StreamView } from '../shared/stream-view.ts';
 import type { Blobs } from './blobs.ts';
 import type { EventBus } from './event-bus.ts';
-import { followLog, lastLogId, readLog } from './journal-read.ts';
+import { followLog, isAfter } from './journal-read.ts';
+import { type JournalSource, newestId, readArchivedAfter, readJournal } from './journal-source.ts';
 import { withInlinePayload } from './payloads.ts';
 import type { RedisHandle } from './redis.ts';
 
@@ -17,15 +18,21 @@ export interface FollowOptions {
 /** Any process: the journal after `from` and the live stream, through Redis. What `from` means is fixed when this is called. */
 export function followFromRedis(
   handle: RedisHandle,
+  source: JournalSource,
   blobs: Blobs,
   sid: string,
   { from, signal }: FollowOptions,
 ): AsyncIterable<StreamEvent> {
-  const start = from === '$' ? lastLogId(handle.client, sid) : Promise.resolve(from);
+  const start = from === '$' ? newestId(source, sid) : Promise.resolve(from);
   start.catch(() => {});
   return (async function* () {
-    const after = await start;
-    const view = await viewUpTo(handle, blobs, sid, after);
+    let after = await start;
+    const view = await viewUpTo(source, blobs, sid, after);
+    // An archived one is not in Redis; what is in its file comes first, then whatever follows when it comes back.
+    for (const { id, event } of await readArchivedAfter(source, sid, after)) {
+      yield* view.journaled(id, await inline(blobs, event));
+      after = id;
+    }
     for await (const item of followLog(handle, sid, after, signal)) {
       if (item.kind === 'live') yield* view.live(item.event, Date.now());
       else yield* view.journaled(item.id, await inline(blobs, item.event));
@@ -35,7 +42,7 @@ export function followFromRedis(
 
 /** The owner: the journal after `from` out of Redis, then its own bus, without a gap or a double between the two. */
 export function followOwn(
-  handle: RedisHandle,
+  source: JournalSource,
   blobs: Blobs,
   bus: EventBus,
   sid: string,
@@ -44,9 +51,9 @@ export function followOwn(
   const live = bus.subscribe(sid, signal);
   if (from === '$') return live;
   return (async function* () {
-    const view = await viewUpTo(handle, blobs, sid, from);
+    const view = await viewUpTo(source, blobs, sid, from);
     let last = from;
-    for (const { id, event } of await readLog(handle.client, sid, from)) {
+    for (const { id, event } of await readJournal(source, sid, from)) {
       yield* view.journaled(id, await inline(blobs, event));
       last = id;
     }
@@ -57,10 +64,10 @@ export function followOwn(
 }
 
 /** A view that knows what came before `id`: which message runs and which calls are open. */
-async function viewUpTo(handle: RedisHandle, blobs: Blobs, sid: string, id: string): Promise<StreamView> {
+async function viewUpTo(source: JournalSource, blobs: Blobs, sid: string, id: string): Promise<StreamView> {
   const view = createStreamView(sid);
   if (id === '0' || id === '0-0') return view;
-  for (const { id: seen, event } of await readLog(handle.client, sid, '0')) {
+  for (const { id: seen, event } of await readJournal(source, sid)) {
     if (isAfter(seen, id)) break;
     view.journaled(seen, await inline(blobs, event));
   }
@@ -69,10 +76,3 @@ async function viewUpTo(handle: RedisHandle, blobs: Blobs, sid: string, id: stri
 
 const inline = (blobs: Blobs, event: JournalEvent): Promise<JournalEvent> =>
   withInlinePayload(event, (blob) => blobs.getPayload({ blob }));
-
-/** Whether event id `a` comes after `b`. */
-function isAfter(a: string, b: string): boolean {
-  const [epoch = 0, n = 0] = a.split('-').map(Number);
-  const [otherEpoch = 0, otherN = 0] = b.split('-').map(Number);
-  return epoch > otherEpoch || (epoch === otherEpoch && n > otherN);
-}

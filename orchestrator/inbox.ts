@@ -7,6 +7,7 @@ import type { Limits } from '../shared/events.ts';
 import type { Mode } from '../shared/modes.ts';
 import { Bug, UserError } from '../shared/outcome.ts';
 import type { SessionSummary } from './api.ts';
+import type { ArchivedSessions } from './archive.ts';
 import type { Blobs } from './blobs.ts';
 import { type InboxMessage, type MessageOptions, messageOf } from './inbox-message.ts';
 import type { Owner } from './journal.ts';
@@ -62,7 +63,8 @@ export interface Inbox {
   head(sid: string): Promise<Head>;
 }
 
-export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: string): Inbox {
+/** `archive`: the sessions that are not in Redis any more. Absent: there are none. */
+export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: string, archive?: ArchivedSessions): Inbox {
   const workspace = keys.workspace(ws);
 
   const change = async (sid: string, seq: number, args: readonly string[]): Promise<void> => {
@@ -72,42 +74,48 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
     if (refusal !== undefined) throw new UserError(`Message ${seq} ${refusal}`);
   };
 
-  return {
-    async submit({ sid, mid, mode, body, limits, options, create }) {
-      const { meta, inbox, mids } = keys.session(sid);
-      const payload = await blobs.putPayload(body);
-      const [status, first, cursor, gen] = await redis.oenq(
-        [meta, inbox, mids, workspace.pending, workspace.sessions],
-        [
-          sid,
-          mid,
-          mode,
-          JSON.stringify(payload),
-          JSON.stringify({ ...limits, ...options }),
-          Date.now(),
-          ws,
-          root,
-          titleOf(body),
-          create ? 1 : 0,
-          INBOX_LIMIT,
-        ],
+  const submit: Inbox['submit'] = async (submission) => {
+    const { sid, mid, mode, body, limits, options, create } = submission;
+    const { meta, inbox, mids } = keys.session(sid);
+    const payload = await blobs.putPayload(body);
+    const [status, first, cursor, gen] = await redis.oenq(
+      [meta, inbox, mids, workspace.pending, workspace.sessions],
+      [
+        sid,
+        mid,
+        mode,
+        JSON.stringify(payload),
+        JSON.stringify({ ...limits, ...options }),
+        Date.now(),
+        ws,
+        root,
+        titleOf(body),
+        create ? 1 : 0,
+        INBOX_LIMIT,
+      ],
+    );
+    if (status === 'unknown') {
+      if (await archive?.restore(sid)) return submit(submission);
+      throw unknownSession(sid);
+    }
+    if (status === 'elsewhere') throw new UserError(`Session ${sid} belongs to ${first}. Start Odin there.`);
+    if (status === 'full') {
+      throw new UserError(
+        `Session ${sid} has ${first} messages waiting, which is the most. Wait until some are done, or remove some.`,
       );
-      if (status === 'unknown') throw unknownSession(sid);
-      if (status === 'elsewhere') throw new UserError(`Session ${sid} belongs to ${first}. Start Odin there.`);
-      if (status === 'full') {
-        throw new UserError(
-          `Session ${sid} has ${first} messages waiting, which is the most. Wait until some are done, or remove some.`,
-        );
-      }
-      const seq = Number(first);
-      const isHead = seq === Number(cursor) + 1;
-      return {
-        seq,
-        position: Math.max(0, seq - 1 - Number(cursor)),
-        duplicate: status === 'dup',
-        wake: isHead ? { sid, seq, mode, gen: Number(gen) } : null,
-      };
-    },
+    }
+    const seq = Number(first);
+    const isHead = seq === Number(cursor) + 1;
+    return {
+      seq,
+      position: Math.max(0, seq - 1 - Number(cursor)),
+      duplicate: status === 'dup',
+      wake: isHead ? { sid, seq, mode, gen: Number(gen) } : null,
+    };
+  };
+
+  return {
+    submit,
 
     async waiting(sid) {
       const { meta, inbox, changes } = keys.session(sid);
@@ -143,14 +151,19 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
 
     async sessions() {
       const sids = await redis.zrevrange(workspace.sessions, 0, -1);
+      const archived = (await archive?.list(ws)) ?? [];
       const [owners, ...metas] = await Promise.all([
         redis.hgetall(keys.owners(hostname())),
         ...sids.map((sid) => redis.hgetall(keys.session(sid).meta)),
       ]);
-      return sids.map((sid, i) => summaryOf(sid, metas[i] ?? {}, owners[sid]));
+      const inRedis = sids.map((sid, i) => summaryOf(sid, metas[i] ?? {}, owners[sid]));
+      return [...inRedis, ...archived.filter(({ sid }) => !sids.includes(sid))].toSorted(
+        (a, b) => b.updatedAt - a.updatedAt,
+      );
     },
 
-    last: async () => (await redis.zrevrange(workspace.sessions, 0, 0))[0] ?? null,
+    last: async () =>
+      (await redis.zrevrange(workspace.sessions, 0, 0))[0] ?? (await archive?.list(ws))?.[0]?.sid ?? null,
 
     async head(sid) {
       const [ofWorkspace, seq, cursor, claimed] = await redis.hmget(
@@ -160,6 +173,10 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
         'cursor',
         'claimed',
       );
+      if (ofWorkspace === null || ofWorkspace === undefined) {
+        const old = await archive?.head(sid);
+        if (old?.ws === ws) return { seq: old.seq, cursor: old.seq, claimed: old.seq };
+      }
       if (ofWorkspace !== ws) throw unknownSession(sid);
       return { seq: Number(seq), cursor: Number(cursor), claimed: Number(claimed) };
     },

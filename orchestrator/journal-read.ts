@@ -104,9 +104,11 @@ function* merge(journaled: readonly Journaled[], shown: readonly Entry[]): Gener
   for (const entry of journaled.slice(next)) yield { kind: 'journal', ...entry };
 }
 
-function isUpTo(id: string | undefined, limit: string): boolean {
-  if (id === undefined) return false;
-  const [epoch = 0, n = 0] = id.split('-').map(Number);
-  const [limitEpoch = 0, limitN = 0] = limit.split('-').map(Number);
-  return epoch < limitEpoch || (epoch === limitEpoch && n <= limitN);
+const isUpTo = (id: string | undefined, limit: string): boolean => id !== undefined && !isAfter(id, limit);
+
+/** Whether event id `a` comes after `b`. */
+export function isAfter(a: string, b: string): boolean {
+  const [epoch = 0, n = 0] = a.split('-').map(Number);
+  const [otherEpoch = 0, otherN = 0] = b.split('-').map(Number);
+  return epoch > otherEpoch || (epoch === otherEpoch && n > otherN);
 }

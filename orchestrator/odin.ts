@@ -11,7 +11,7 @@ import { createOwnership, type Ownership } from './ownership.ts';
 import { askNobody } from './permissions.ts';
 import { NO_PERMISSIONS, readOpenQuestions } from './permissions-memory.ts';
 import type { TurnQueue } from './queue.ts';
-import { exportSession, readDiff, readQueued, readState } from './session-reads.ts';
+import { exportSession, readDiff, readQueued, readState, sourceOf } from './session-reads.ts';
 import { runToolAlone } from './tool-alone.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -62,8 +62,8 @@ function facade(world: World, ownership: Ownership): Odin {
     },
     follow: (sid, { from = '0', signal }) =>
       ownership.owned()
-        ? followOwn(handle, blobs, bus, sid, { from, signal })
-        : followFromRedis(handle, blobs, sid, { from, signal }),
+        ? followOwn(sourceOf(world), blobs, bus, sid, { from, signal })
+        : followFromRedis(handle, sourceOf(world), blobs, sid, { from, signal }),
     async cancel(sid, by) {
       const { claimed, cursor } = await inbox.head(sid);
       if (claimed <= cursor) return false;

@@ -8,18 +8,18 @@ import { textFor } from './files/change-file.ts';
 import { EMPTY_FILE_HISTORY, foldFileHistory, netChanges } from './files/file-history.ts';
 import { lineDiff } from './files/line-diff.ts';
 import type { InboxMessage } from './inbox-message.ts';
-import { readLog } from './journal-read.ts';
+import { type JournalSource, readJournal } from './journal-source.ts';
 import { withInlinePayload } from './payloads.ts';
 import { emptyState, foldState } from './state.ts';
 import type { World } from './world.ts';
 
 /** State = fold(journal), with the messages that wait. Throws UserError when the session is unknown. */
 export async function readState(world: World, sid: string): Promise<State> {
-  const { inbox, handle, root } = world;
+  const { inbox, root } = world;
   const [, waiting, events] = await Promise.all([
     inbox.head(sid),
     inbox.waiting(sid),
-    readLog(handle.client, sid, '0'),
+    readJournal(sourceOf(world), sid),
   ]);
   let state = emptyState(sid);
   for (const { id, event } of events) {
@@ -36,7 +36,7 @@ export async function readQueued(world: World, sid: string): Promise<readonly Qu
 /** Every event with its payload inline. */
 export async function* exportSession(world: World, sid: string): AsyncGenerator<Json> {
   await world.inbox.head(sid);
-  for (const { id, event } of await readLog(world.handle.client, sid, '0')) {
+  for (const { id, event } of await readJournal(sourceOf(world), sid)) {
     const whole = await withInlinePayload(event, (ref) => readBlob(world, ref));
     yield { id, event: whole } as unknown as Json;
   }
@@ -46,7 +46,7 @@ export async function* exportSession(world: World, sid: string): AsyncGenerator<
 export async function readDiff(world: World, sid: string): Promise<readonly FileDiff[]> {
   await world.inbox.head(sid);
   let history = EMPTY_FILE_HISTORY;
-  for (const { event } of await readLog(world.handle.client, sid, '0')) history = foldFileHistory(history, event);
+  for (const { event } of await readJournal(sourceOf(world), sid)) history = foldFileHistory(history, event);
   return Promise.all(netChanges(history).map((change) => fileDiff(world, change)));
 }
 
@@ -57,6 +57,9 @@ async function fileDiff({ blobs, root }: World, change: FileIntent): Promise<Fil
   const status = change.beforeHash === null ? 'created' : change.afterHash === null ? 'deleted' : 'changed';
   return { path, status, ...diff };
 }
+
+/** Where the world's journals are: in Redis, or in the files of old sessions. */
+export const sourceOf = ({ handle, options }: World): JournalSource => ({ redis: handle.client, home: options.home });
 
 async function queuedMessage({ blobs }: World, message: InboxMessage): Promise<QueuedMessage> {
   const body = await blobs.getPayload(message.body);

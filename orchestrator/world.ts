@@ -8,6 +8,7 @@ import type { SmallModelPort } from '../shared/ports.ts';
 import { createScrub, type Scrub } from '../shared/scrub.ts';
 import type { SearchPort } from '../shared/search-port.ts';
 import type { OpenOptions } from './api.ts';
+import { openArchive } from './archive.ts';
 import { type Blobs, openBlobs } from './blobs.ts';
 import { type CommandRulesSource, createCommandRules } from './command-rules.ts';
 import { type Config, loadConfig } from './config.ts';
@@ -96,7 +97,7 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     config,
     blobs,
     files,
-    inbox: openInbox(handle.client, blobs, ws, root),
+    inbox: openInbox(handle.client, blobs, ws, root, openArchive({ redis: handle.client, home })),
     bus: createEventBus(),
     search: openSearch(pool),
     smallModel: openSmallModel(options.models),
