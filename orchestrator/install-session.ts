@@ -44,7 +44,7 @@ export async function installSession(redis: OdinRedis, session: NewSession): Pro
         .hset(staged.mids, ...pairs)
         .pexpire(staged.mids, STAGED_MS),
     );
-  const fields = { ws, root, title, createdAt, updatedAt, seq, cursor: seq, claimed: seq, epoch };
+  const fields = { ws, root, title, createdAt, updatedAt, seq, cursor: seq, claimed: seq, epoch, gen: 0 };
   const verdict = await redis.oinstall(
     [meta, log, midsKey, staged.log, staged.mids, keys.workspace(ws).sessions],
     [sid, updatedAt, ...Object.entries(fields).flat()],

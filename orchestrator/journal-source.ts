@@ -16,13 +16,18 @@ export interface JournalSource {
 export async function readJournal(source: JournalSource, sid: string, fromId = '0'): Promise<readonly Journaled[]> {
   const { redis, home } = source;
   for (;;) {
-    const events = await readLog(redis, sid, fromId);
-    // Its keys go all at once: if they are still there, nothing was missing while they were read.
-    if (await isInRedis(source, sid)) return events;
+    const newest = await newestInRedis(source, sid);
+    if (newest !== null) {
+      const events = await readLog(redis, sid, fromId);
+      // Its keys go all at once: with the newest event at its end, nothing was missing while it was read.
+      const last = events.at(-1)?.id ?? fromId;
+      if (!isAfter(newest, last)) return events;
+      continue;
+    }
     const archive = await readArchive(home, sid);
     if (archive !== null) return archivedEvents(archive, fromId);
     // Neither: it is nowhere, unless it came back from its file just now.
-    if (!(await isInRedis(source, sid))) return [];
+    if ((await newestInRedis(source, sid)) === null) return [];
   }
 }
 
@@ -32,7 +37,7 @@ export async function readArchivedAfter(
   sid: string,
   fromId: string,
 ): Promise<readonly Journaled[]> {
-  if (await isInRedis(source, sid)) return [];
+  if ((await newestInRedis(source, sid)) !== null) return [];
   const archive = await readArchive(source.home, sid);
   return archive === null ? [] : archivedEvents(archive, fromId);
 }
@@ -46,5 +51,10 @@ export async function newestId(source: JournalSource, sid: string): Promise<stri
   return header !== null && isAfter(header.lastId, inRedis) ? header.lastId : inRedis;
 }
 
-const isInRedis = async ({ redis }: JournalSource, sid: string): Promise<boolean> =>
-  (await redis.exists(keys.session(sid).meta)) === 1;
+/** Null when Redis does not have the session. */
+async function newestInRedis({ redis }: JournalSource, sid: string): Promise<string | null> {
+  const { meta, log } = keys.session(sid);
+  const replies = await redis.multi().exists(meta).xrevrange(log, '+', '-', 'COUNT', 1).exec();
+  const [exists, newest] = (replies ?? []).map(([, reply]) => reply) as [number, [id: string][]];
+  return exists === 1 ? (newest[0]?.[0] ?? '0') : null;
+}
