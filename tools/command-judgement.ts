@@ -67,13 +67,15 @@ const withReason = (decision: Decision, tainted: string): Decision => ({
   reasons: [...decision.reasons, `No rule covers the network here, because ${tainted}.`],
 });
 
-/** The places outside that the command names and that are known: what an approval opens, and nothing beside. */
+/** The places outside that the command names and that are known: what an approval opens, for what it does there, and nothing beside. */
 function extraPaths(decision: Decision): readonly ExtraPath[] {
-  const access = decision.op === 'read' || decision.op === 'secret' ? 'read' : 'write';
-  return decision.paths.flatMap(({ path, outside }) => {
-    if (!outside || !path.startsWith('/') || /[*?[\]$`]/.test(path)) return [];
-    return [{ path: realOf(path), access }];
-  });
+  const places = new Map<string, ExtraPath['access']>();
+  for (const { path, outside, access } of decision.paths) {
+    if (!outside || !path.startsWith('/') || /[*?[\]$`]/.test(path)) continue;
+    const real = realOf(path);
+    if (places.get(real) !== 'write') places.set(real, access);
+  }
+  return [...places].map(([path, access]) => ({ path, access }));
 }
 
 function realOf(path: string): string {

@@ -28,7 +28,8 @@ export function commandQuestion({ decision, request, sandbox, rule }: Judgement)
     title: `Run ${first.length > 100 ? `${first.slice(0, 99)}…` : first}?`,
     reasons: decision.reasons,
     detail: detail.filter((line) => line !== '').join('\n'),
-    paths: decision.paths,
+    // Without the access: only a file tool's question may be covered by one about another path of its folder.
+    paths: decision.paths.map(({ path, outside, why }) => ({ path, outside, why })),
     ...(rule === undefined ? {} : { rule }),
   };
 }

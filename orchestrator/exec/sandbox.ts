@@ -79,13 +79,14 @@ function bwrapArguments(confinement: Confinement): readonly string[] {
     ...homesOf(home).flatMap((path) => ['--tmpfs', path]),
     ...below(home, TOOLCHAINS).flatMap(readOnly),
     ...(gitConfig === null || home === '/' ? [] : ['--ro-bind', gitConfig, join(home, '.gitconfig')]),
-    // A folder before what is below it, which it would hide.
+    // A folder before what is below it, which it would hide; where both are the same place, what is written stays so.
     ...extraPaths
-      .toSorted((a, b) => a.path.length - b.path.length)
       .flatMap(({ path, access }) => {
         const place = placeOf(path, access, [root, home, ...hidden]);
-        return place === null ? [] : [access === 'write' ? '--bind' : '--ro-bind', place, place];
-      }),
+        return place === null ? [] : [{ place, access }];
+      })
+      .toSorted((a, b) => a.place.length - b.place.length || a.access.localeCompare(b.access))
+      .flatMap(({ place, access }) => [access === 'write' ? '--bind' : '--ro-bind', place, place]),
     ...(writable ? ['--bind', root, root] : readOnly(root)),
     // A mount cannot be renamed: without this one, a new .git in its place would have hooks of its own.
     ...(writable && statSync(git, { throwIfNoEntry: false })?.isDirectory() ? ['--bind', git, git] : []),

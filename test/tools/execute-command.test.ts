@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createFiles } from '../../orchestrator/files/files.ts';
@@ -159,10 +159,28 @@ test('O23: the question shows command, folder, each place outside and why, and w
   if (asked.verdict !== 'ask') throw new Error('not asked');
   expect(asked.detail).toContain(`in ${bench.root}\n`);
   expect(asked.detail).toContain('outside: /etc/hostname: it is outside of the project');
-  if (await sandboxHere()) expect(asked.detail).toMatch(/opens for it: the network, \/etc\/hostname \(write\)/);
+  if (await sandboxHere()) expect(asked.detail).toMatch(/opens for it: the network, \/etc\/hostname \(read\)/);
   expect(asked.reasons.join(' ')).toContain('/etc/hostname');
   expect(asked.paths).toContainEqual(expect.objectContaining({ path: '/etc/hostname', outside: true }));
   expect(asked.rule).toBeUndefined();
+});
+
+test('O23: an approved command reads what it reads and writes what it writes, and nothing else', async () => {
+  if (!(await sandboxHere())) return;
+  const outside = join(bench.base, 'letters');
+  mkdirSync(outside);
+  for (const name of ['letter', 'log']) writeFileSync(join(outside, name), `${name}\n`);
+  const sly = `p=${outside}; echo forged >> $p/letter; sed -i s/l/L/ "$p"/letter; rm -f "$p"/letter`;
+  const command = `cat ${outside}/letter > copy; cp ${outside}/letter ${outside}/new; cat ${outside}/letter >> ${outside}/log; ${sly}`;
+  const asked = await gate(command, 'edit');
+  expect(asked.verdict === 'ask' && asked.detail).toMatch(
+    /letters\/letter \(read\).*letters\/new \(write\).*letters\/log \(write\)/,
+  );
+  must(await call({ command }));
+  expect(readFileSync(join(bench.root, 'copy'), 'utf8')).toBe('letter\n');
+  expect(readFileSync(join(outside, 'letter'), 'utf8')).toBe('letter\n');
+  expect(readFileSync(join(outside, 'new'), 'utf8')).toBe('letter\n');
+  expect(readFileSync(join(outside, 'log'), 'utf8')).toBe('log\nletter\n');
 });
 
 test('SAFETY 2.3: control and invisible characters are visible in the question', async () => {

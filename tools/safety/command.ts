@@ -108,7 +108,7 @@ function programName(judge: Judge, program: Field, scope: Scope): string | undef
       needs(judge, 'exec', `${program.text} is a link to ${file}.`);
       return basename(file);
     }
-    if (!inside) outside(judge, file ?? program.raw, 'run', 'the program is outside of the project');
+    if (!inside) outside(judge, file ?? program.raw, 'program', 'the program is outside of the project');
   }
   return undefined;
 }

@@ -5,6 +5,7 @@ import { type Decision, type Finding, reach, severity } from './decision.ts';
 import type { Facts } from './facts.ts';
 import type { Part } from './judge.ts';
 import { type CompiledLists, compileLists } from './lists.ts';
+import { settledPaths } from './paths.ts';
 import { newScope } from './scope.ts';
 import { walkScript } from './walk.ts';
 import { createWalk } from './walk-state.ts';
@@ -24,7 +25,7 @@ export function decide(command: string, facts: Facts): Decision {
       literal: false,
     };
   }
-  return settle(walk.parts, walk.paths, walk.literal, facts.tainted === true);
+  return settle(walk.parts, settledPaths(walk.paths), walk.literal, facts.tainted === true);
 }
 
 function settle(parts: readonly Part[], paths: Decision['paths'], literal: boolean, tainted: boolean): Decision {

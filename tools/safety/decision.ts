@@ -18,6 +18,8 @@ export interface PathNote {
   readonly path: string;
   readonly outside: boolean;
   readonly why: string;
+  /** What the command may do there, in all of its parts: unknown counts as writing. */
+  readonly access: 'read' | 'write';
 }
 
 export interface Decision {

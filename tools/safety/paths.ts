@@ -1,7 +1,7 @@
 // Where a path leads and what it means to read, write or delete there: R4's inside test, R9's protected names, R12's
 // catastrophes, R13's own places. Comparison is by whole components of resolved paths.
 
-import type { Op } from './decision.ts';
+import type { Op, PathNote } from './decision.ts';
 import { FLOW, forbid, type Judge, needs, note } from './judge.ts';
 import {
   CONTROL_NAMES,
@@ -176,15 +176,30 @@ export function isInside(judge: Judge, field: Field, scope: Scope): boolean {
   );
 }
 
-/** Notes something outside of the project, named by `shown`. */
-export function outside(judge: Judge, shown: string, access: Access, why: string): void {
+/** Notes something outside of the project, named by `shown`. A program is read to be run, its operands are its own business. */
+export function outside(judge: Judge, shown: string, access: Access | 'program', why: string): void {
   remember(judge, shown, true, access, why);
-  note(judge, 'outside-approval', OP_OF[access], `${shown}: ${why}.`, false);
+  note(judge, 'outside-approval', access === 'program' ? 'exec' : OP_OF[access], `${shown}: ${why}.`, false);
 }
 
-function remember(judge: Judge, path: string, out: boolean, access: Access, why: string = access): void {
-  if (judge.paths.some((known) => known.path === path && known.outside === out && known.why === why)) return;
-  judge.paths.push({ path, outside: out, why });
+const READS: ReadonlySet<Access | 'program'> = new Set(['look', 'read', 'program'] as const);
+
+function remember(judge: Judge, path: string, out: boolean, access: Access | 'program', why: string = access): void {
+  const note: PathNote = { path, outside: out, why, access: READS.has(access) ? 'read' : 'write' };
+  if (!judge.paths.some((known) => known.path === path && known.why === why && known.access === note.access))
+    judge.paths.push(note);
+}
+
+/** Each path once for each reason, with the furthest access that any part of the command has there. */
+export function settledPaths(paths: readonly PathNote[]): readonly PathNote[] {
+  const written = new Set(paths.flatMap(({ path, access }) => (access === 'write' ? [path] : [])));
+  const settled: PathNote[] = [];
+  for (const note of paths) {
+    if (settled.some((known) => known.path === note.path && known.outside === note.outside && known.why === note.why))
+      continue;
+    settled.push(written.has(note.path) ? { ...note, access: 'write' } : note);
+  }
+  return settled;
 }
 
 /** The components of a real path below the root; undefined when it is not below. */

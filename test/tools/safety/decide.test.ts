@@ -65,6 +65,25 @@ test('O23: a question names the resolved path, not the path as it was written', 
   });
 });
 
+test('O23: each path says whether it is read or written, and what is both is written', () => {
+  const accesses = (command: string) =>
+    Object.fromEntries(decide(command, factsOf()).paths.map(({ path, access }) => [path, access]));
+  expect(accesses('cat /etc/x > copy')).toEqual({ '/etc/x': 'read', '/project/copy': 'write' });
+  expect(accesses('cp /o/a /o/b; cat /o/b; ls /o/c')).toMatchObject({
+    '/o/a': 'read',
+    '/o/b': 'write',
+    '/o/c': 'read',
+  });
+  expect(accesses('cat /o/a; echo x >> /o/a')).toEqual({ '/o/a': 'write' });
+  expect(accesses('rm /o/a; chmod +x /o/b; mv /o/c .')).toMatchObject({
+    '/o/a': 'write',
+    '/o/b': 'write',
+    '/o/c': 'write',
+  });
+  expect(accesses('python3 /o/a.py')).toEqual({ '/o/a.py': 'write' });
+  expect(accesses('/o/bin/tool /o/data')).toEqual({ '/o/bin/tool': 'read', '/o/data': 'write' });
+});
+
 test("O18: a decision's operation is the furthest of its parts", () => {
   const op = (command: string): string => decide(command, factsOf()).op;
   expect([
