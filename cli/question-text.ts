@@ -30,15 +30,15 @@ export function questionLines(
 }
 
 /** What can be answered, on one line. */
-export function choicesLine(question: Pick<AskedEvent, 'rule' | 'paths'>): string {
-  const { rule, paths } = question;
-  const session = sessionScope({ paths, ...(rule === null ? {} : { rule }) });
+export function choicesLine(question: Pick<AskedEvent, 'rule' | 'paths' | 'host'>): string {
+  const { rule, paths, host } = question;
+  const session = sessionScope({ paths, ...(rule === null ? {} : { rule }), ...(host === undefined ? {} : { host }) });
   const always = rule === null ? [] : [`a always (${cleanLine(rule)})`];
   return ['y once', `s for this session (${cleanLine(session)})`, ...always, 'n no', 'w no, and say why'].join(' · ');
 }
 
 /** What the event of a question says of it. */
-export const askedOf = ({ id, title, reasons, detail, agent, paths, rule, expiresAt }: Question) => ({
+export const askedOf = ({ id, title, reasons, detail, agent, paths, rule, host, expiresAt }: Question) => ({
   questionId: id,
   title,
   reasons,
@@ -46,5 +46,6 @@ export const askedOf = ({ id, title, reasons, detail, agent, paths, rule, expire
   agent: agent ?? MAIN_AGENT,
   paths: paths ?? [],
   rule: rule ?? null,
+  ...(host === undefined ? {} : { host }),
   expiresAt: expiresAt ?? null,
 });

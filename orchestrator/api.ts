@@ -8,6 +8,7 @@ import type { Outcome } from '../shared/outcome.ts';
 import type { ModelProvider, PermissionAnswer } from '../shared/ports.ts';
 import type { QueuedMessage, State } from '../shared/state.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
+import type { FetchRules } from './web/fetch-page.ts';
 
 /** The models of a run: `provider/name`, and how to reach them. Keys stay inside the provider objects. */
 export interface ModelPair {
@@ -38,6 +39,8 @@ export interface OpenOptions {
   notice?(line: string): void;
   /** How long to wait after try number `attempt` of a model call failed. Default: retry-delay.ts. */
   retryDelayMs?(attempt: number, retryAfterMs: number | undefined): number;
+  /** What WebFetch may dial, for tests with a server of their own. Absent: the public web alone. */
+  readonly webRules?: FetchRules;
   /** What happens inside, for a log file: no prompts, no secrets. */
   log?(message: string, detail: Readonly<Record<string, unknown>>): void;
 }

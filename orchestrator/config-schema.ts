@@ -38,7 +38,7 @@ export type ToolRule = (typeof TOOL_RULES)[number];
 /** Tools that a setting may name. A test holds them against the registry. */
 export const RULED_TOOLS = [
   ...['ReadFile', 'LS', 'Glob', 'Grep', 'WriteFile', 'EditTool', 'MultiEditTool'],
-  ...['CommandOutput', 'TodoWrite'],
+  ...['CommandOutput', 'TodoWrite', 'WebFetch'],
 ] as const;
 
 const permissions = z
@@ -48,7 +48,7 @@ const permissions = z
     ExecuteCommand: z.enum(['ask', 'deny']).optional(),
   })
   .describe(
-    'What holds for a tool: deny it, ask before each call, or allow what it would ask about the inside of the project. ' +
+    'What holds for a tool: deny it, ask before each call, or allow what it would ask about the inside of the project; for WebFetch, about any host. ' +
       "A project's may only make it stricter until the file is trusted.",
   );
 

@@ -113,6 +113,11 @@ function facade(world: World, ownership: Ownership): Odin {
           files: world.files.portFor(),
           search: world.search,
           model: world.smallModel,
+          web: world.web.portFor({
+            sid: 'alone',
+            allowedHosts: () => (config.toolRules[name] === 'allow' ? null : []),
+            userTexts: () => [],
+          }),
           exec: world.commands.portFor(`alone-${ulid()}`),
           commandRules: world.commandRules(NO_PERMISSIONS),
           todos: () => [],

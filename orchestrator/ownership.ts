@@ -13,7 +13,7 @@ import { type Control, type ControlEntry, openControl } from './control.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { nameJob } from './journal.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
-import { readOpenQuestions } from './permissions-memory.ts';
+import { grantedHosts, readOpenQuestions } from './permissions-memory.ts';
 import { lock, tryLock } from './process-lock.ts';
 import { resumeEffect } from './resume-effect.ts';
 import { retryDelayMs } from './retry-delay.ts';
@@ -188,7 +188,7 @@ function createRunner(
     instructions: () => world.instructions(),
     cancelledBy,
     now: Date.now,
-    turnDeps: (sid, mode, todos, memory) => ({
+    turnDeps: (sid, mode, todos, memory, userTexts) => ({
       permissions: permissions.forSession(sid),
       toolRule: (tool) => config.toolRules[tool],
       scrub,
@@ -207,6 +207,11 @@ function createRunner(
         files: world.portOf(sid),
         search,
         model: smallModel,
+        web: world.web.portFor({
+          sid,
+          allowedHosts: () => (config.toolRules['WebFetch'] === 'allow' ? null : grantedHosts(memory())),
+          userTexts,
+        }),
         exec: world.commands.portFor(sid),
         commandRules: world.commandRules(memory()),
         todos,

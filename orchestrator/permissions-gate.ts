@@ -25,8 +25,15 @@ export async function ruledGate(call: RuledCall, context: ToolContext): Promise<
   }
   const gate = await call.parsed.gate(context);
   if (rule === 'ask' && gate.verdict === 'allow') return asQuestion(gate, call);
+  // Before each call: what was allowed for its host does not count.
+  if (rule === 'ask' && gate.verdict === 'ask' && gate.host !== undefined) return withoutHost(gate);
   if (rule !== 'allow' || gate.verdict !== 'ask') return gate;
+  if (gate.host !== undefined) return { verdict: 'allow', ...(gate.args === undefined ? {} : { args: gate.args }) };
   return gate.paths?.every(({ outside }) => !outside) ? { verdict: 'allow' } : gate;
+}
+
+function withoutHost({ host: _, ...gate }: Extract<Gate<Json>, { readonly verdict: 'ask' }>): Gate<Json> {
+  return gate;
 }
 
 /** The question of a call, bound to its session, its step, its exact arguments and what is shown of them: the same in every replay. */
@@ -35,7 +42,7 @@ export function questionOf(
   call: ToolCallSummary,
   { sid, timeoutMs, now }: { readonly sid: string; readonly timeoutMs: number | null; readonly now: number },
 ): Question {
-  const { title, reasons, detail, paths, rule } = gate;
+  const { title, reasons, detail, paths, rule, host } = gate;
   const step = call.op.slice(0, call.op.lastIndexOf('.'));
   return {
     id: sha256(`${sid}|${step}|${call.argsHash}|${detail}`).slice(0, 16),
@@ -47,6 +54,7 @@ export function questionOf(
     tool: call.name,
     ...(paths === undefined ? {} : { paths }),
     ...(rule === undefined ? {} : { rule }),
+    ...(host === undefined ? {} : { host }),
     ...(timeoutMs === null ? {} : { expiresAt: now + timeoutMs }),
   };
 }

@@ -4,6 +4,7 @@
 import type { JournalEvent, Journaled, Question } from '../shared/events.ts';
 import type { OpId } from '../shared/ids.ts';
 import type { PermissionAnswer } from '../shared/ports.ts';
+import { coversHost } from '../shared/web-host.ts';
 import { isSecretFile, isSteeringPath } from '../tools/protected-paths.ts';
 import { decode } from './journal-read.ts';
 import { keys } from './keys.ts';
@@ -88,6 +89,7 @@ export function isGranted(memory: PermissionMemory, question: Question): boolean
     (grant) =>
       (isSame(grant, question) && question.reasons.every((reason) => grant.reasons.includes(reason))) ||
       (question.rule !== undefined && question.rule === grant.rule) ||
+      (question.host !== undefined && grant.host !== undefined && coversHost(grant.host, question.host)) ||
       (isAboutFiles(question) && isAboutFiles(grant) && question.paths?.every((path) => coversPath(grant, path))),
   );
 }
@@ -108,8 +110,13 @@ const NO_PERSON: ReadonlySet<string> = new Set(['nobody', 'timeout', 'cancelled'
 export const grantedRules = ({ grants }: PermissionMemory): readonly string[] =>
   grants.flatMap(({ rule }) => (rule === undefined ? [] : [rule]));
 
+/** Hosts whose pages may be read for the session. */
+export const grantedHosts = ({ grants }: PermissionMemory): readonly string[] =>
+  grants.flatMap(({ host }) => (host === undefined ? [] : [host]));
+
 /** In words, what "for this session" would allow. */
-export function sessionScope(question: Pick<Question, 'rule' | 'paths'>): string {
+export function sessionScope(question: Pick<Question, 'rule' | 'paths' | 'host'>): string {
+  if (question.host !== undefined) return `pages of ${question.host} and of hosts below it`;
   if (question.rule !== undefined) return `commands that begin with: ${question.rule}`;
   if (!isAboutFiles(question)) return 'exactly this';
   return (question.paths ?? []).map(({ access, under, path }) => `${access} ${under ?? path}`).join(', ');

@@ -1,5 +1,5 @@
-// The heavy thread pool (SPEC C3, DURABILITY 13): one-shot tasks that would block the main thread. The only importer of
-// piscina. Threads start with the first task and go when idle. Waiting is done here and not in Piscina's queue: with abort
+// The heavy thread pools (SPEC C3, DURABILITY 13): one-shot tasks that would block the main thread, and pages of the web, whose
+// threads may do nothing but compute. The only importer of piscina. Threads start with the first task and go when idle. Waiting is done here and not in Piscina's queue: with abort
 // signals that queue has no limit, and nothing starts what waits behind a task that was aborted.
 
 import { availableParallelism } from 'node:os';
@@ -19,20 +19,50 @@ export interface HeavyPool {
   close(): Promise<void>;
 }
 
-const MAX_THREADS = Math.min(2, availableParallelism());
 const MAX_WAITING = 64;
 const IDLE_MS = 20_000;
-/** A task kills its child processes within this time; one that does not is busy and loses its thread. */
-const GRACE_MS = 250;
 
 const WORKER_URL = new URL(
   import.meta.url.endsWith('.ts') ? '../workers/heavy.ts' : './workers/heavy.js',
   import.meta.url,
 );
 
+interface Threads {
+  readonly count: number;
+  /** A task kills its child processes within this time; one that does not is busy and loses its thread. */
+  readonly graceMs: number;
+  /** A task loses its thread so long after its work began, and so long after it was sent when it never begins. */
+  readonly limits: { readonly workMs: number; readonly startMs: number } | null;
+  readonly options: Partial<ConstructorParameters<typeof Piscina>[0]>;
+}
+
+const SEARCHING: Threads = {
+  count: Math.min(2, availableParallelism()),
+  graceMs: 250,
+  limits: null,
+  options: {},
+};
+
+/** SAFETY 5: a page is written by anybody. Its thread reads files (its own code), and neither writes, nor starts anything. */
+const READING_PAGES: Threads = {
+  count: 1,
+  graceMs: 0,
+  limits: { workMs: 5_000, startMs: 20_000 },
+  options: {
+    env: {},
+    execArgv: ['--permission', '--allow-fs-read=*'],
+    resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
+  },
+};
+
 /** Opens the pool; nothing is loaded before the first task. `workerUrl` is the thread's entry, from source or from the bundle. */
-export function openHeavyPool(workerUrl: URL = WORKER_URL): HeavyPool {
-  const slots = openSlots(MAX_THREADS, MAX_WAITING);
+export const openHeavyPool = (workerUrl: URL = WORKER_URL): HeavyPool => openPool(workerUrl, SEARCHING);
+
+/** The pool for pages of the web alone: one thread with little memory and little time. */
+export const openPagePool = (workerUrl: URL = WORKER_URL): HeavyPool => openPool(workerUrl, READING_PAGES);
+
+function openPool(workerUrl: URL, { count, graceMs, limits, options }: Threads): HeavyPool {
+  const slots = openSlots(count, MAX_WAITING);
   const closing = new AbortController();
   let threads: Promise<Piscina> | undefined;
 
@@ -41,11 +71,12 @@ export function openHeavyPool(workerUrl: URL = WORKER_URL): HeavyPool {
     const piscina = new Piscina({
       filename: workerUrl.href,
       minThreads: 0,
-      maxThreads: MAX_THREADS,
+      maxThreads: count,
       maxQueue: MAX_WAITING,
       idleTimeout: IDLE_MS,
       atomics: 'disabled',
       env: threadEnv(),
+      ...options,
     });
     // A thread that cannot start takes no tasks and Piscina never settles them: end them all, and begin anew with the next.
     piscina.on('error', (error: Error) => {
@@ -61,21 +92,33 @@ export function openHeavyPool(workerUrl: URL = WORKER_URL): HeavyPool {
     const { port1, port2 } = new MessageChannel();
     const end = new AbortController();
     let grace: NodeJS.Timeout | undefined;
+    let limit: NodeJS.Timeout | undefined;
     const cancel = () => {
       port1.postMessage('cancel');
-      grace = setTimeout(() => end.abort(), GRACE_MS);
+      grace = setTimeout(() => end.abort(), graceMs);
+    };
+    const within = (ms: number) => {
+      clearTimeout(limit);
+      limit = setTimeout(() => end.abort(), ms);
     };
     signal.addEventListener('abort', cancel, { once: true });
+    if (limits) port1.on('message', () => within(limits.workMs)).unref();
     try {
       threads ??= open();
       const piscina = await threads;
       // An abort before the task is in its thread is nobody's to receive.
       if (signal.aborted) return cancelled();
       const request = { kind, input, cancel: port2 };
+      if (limits) within(limits.startMs);
       const json: unknown = await piscina.run(request, { transferList: [port2], signal: end.signal });
       return signal.aborted ? cancelled() : (JSON.parse(json as string) as Outcome<HeavyTasks[K]['output']>);
     } catch (error) {
       if (signal.aborted) return cancelled();
+      if (end.signal.aborted)
+        return fail('failed', 'thread_time', `The thread for ${kind} took too long and was ended.`);
+      if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') {
+        return fail('failed', 'thread_memory', `The thread for ${kind} took too much memory and was ended.`);
+      }
       const why = broken || (error as Error).message;
       broken = '';
       return fail(
@@ -86,6 +129,7 @@ export function openHeavyPool(workerUrl: URL = WORKER_URL): HeavyPool {
     } finally {
       signal.removeEventListener('abort', cancel);
       clearTimeout(grace);
+      clearTimeout(limit);
       port1.close();
     }
   };
@@ -96,7 +140,7 @@ export function openHeavyPool(workerUrl: URL = WORKER_URL): HeavyPool {
       const slot = await slots.take(signal);
       if (slot === 'cancelled') return cancelled();
       if (slot === 'full') {
-        return fail('transient', 'pool_busy', `${MAX_WAITING} searches wait already. Send fewer calls at once.`);
+        return fail('transient', 'pool_busy', `${MAX_WAITING} tasks wait already. Send fewer calls at once.`);
       }
       try {
         return await runInThread(kind, input, signal);

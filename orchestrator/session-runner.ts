@@ -48,6 +48,7 @@ export interface RunnerDeps {
     mode: Mode,
     todos: () => readonly Todo[],
     permissions: () => PermissionMemory,
+    userTexts: () => readonly string[],
   ): Omit<GivenTurnDeps, 'sid' | 'root' | 'memory' | 'recorder' | 'live' | 'record' | 'flushed'>;
   /** A cancel request that came before the message was claimed; null when there is none. */
   cancelledBy(sid: string, seq: number): string | null;
@@ -157,6 +158,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
             start.mode,
             () => memory.state.todos,
             () => memory.permissions,
+            () => memory.state.messages.map(({ body }) => body),
           ),
           sid,
           root: deps.root,

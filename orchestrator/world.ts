@@ -21,11 +21,12 @@ import { type Instructions, readInstructions } from './instructions.ts';
 import { workspaceId } from './keys.ts';
 import { type Log, openLog } from './log.ts';
 import { openRuleStore, type RuleStore } from './permissions-rules.ts';
-import { openHeavyPool } from './pool.ts';
+import { openHeavyPool, openPagePool } from './pool.ts';
 import { openTurnQueue, type TurnQueue } from './queue.ts';
 import { connectRedis, type RedisHandle } from './redis.ts';
 import { openSearch } from './search.ts';
 import { openSmallModel } from './small-model.ts';
+import { openWeb, type Web } from './web/web.ts';
 import { isFolderTrusted } from './trust.ts';
 import { findRoot } from './workspace.ts';
 
@@ -41,6 +42,7 @@ export interface World {
   readonly inbox: Inbox;
   readonly bus: EventBus;
   readonly search: SearchPort;
+  readonly web: Web;
   readonly smallModel: SmallModelPort;
   readonly commands: Commands;
   readonly ruleStore: RuleStore;
@@ -81,6 +83,8 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
   const blobs = openBlobs(home);
   const files = createFiles({ root, blobs, cache: cacheLimits(config) });
   const pool = openHeavyPool();
+  const { webRules } = options;
+  const web = openWeb({ openPool: openPagePool, ...(webRules ? { rules: webRules } : {}) });
   const closing = new AbortController();
   const commands = openCommands({ root, home, userHome: homedir(), env: process.env, closing: closing.signal });
   const scrub = createScrub(process.env);
@@ -100,6 +104,7 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     inbox: openInbox(handle.client, blobs, ws, root, openArchive({ redis: handle.client, home })),
     bus: createEventBus(),
     search: openSearch(pool),
+    web,
     smallModel: openSmallModel(options.models),
     commands,
     ruleStore,
@@ -122,6 +127,7 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     leave: () => closing.abort(),
     async close() {
       await commands.close();
+      await web.close();
       await pool.close();
       await handle.close();
       await logFile.flushed();

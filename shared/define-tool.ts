@@ -13,6 +13,7 @@ import type { Outcome } from './outcome.ts';
 import type { SmallModelPort } from './ports.ts';
 import type { SearchPort } from './search-port.ts';
 import type { Todo } from './state.ts';
+import type { WebPort } from './web-port.ts';
 
 /** What an execution may change: nothing, files of the project, or anything a program can. Picks lock, gate and resume rule. */
 export type ToolEffect = 'read' | 'write' | 'run';
@@ -50,6 +51,8 @@ export type Gate<Args> =
       readonly paths?: readonly QuestionPath[];
       /** The AllowedCommands entry that would cover this call, when there is a narrow one (SAFETY 2.3). */
       readonly rule?: string;
+      /** The host that is asked about; an answer for the session covers it (SAFETY 2.2). */
+      readonly host?: string;
     }
   | { readonly verdict: 'deny'; readonly code: string; readonly message: string };
 
@@ -74,6 +77,7 @@ export interface ToolContext {
   readonly search: SearchPort;
   readonly exec: ExecPort;
   readonly model: SmallModelPort;
+  readonly web: WebPort;
   /** `edit.validation` of the settings: when the lesser model checks an edit (SPEC O16). */
   readonly editValidation: EditValidation;
   readonly signal: AbortSignal;

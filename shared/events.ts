@@ -319,6 +319,8 @@ export interface Question {
   readonly paths?: readonly QuestionPath[];
   /** The AllowedCommands entry that "always" would store; absent: none that is narrow enough. */
   readonly rule?: string;
+  /** The host on the web that it is about; an answer for the session covers it and what lies below. */
+  readonly host?: string;
   /** When it counts as denied. Absent: it waits for as long as it takes. */
   readonly expiresAt?: number;
 }

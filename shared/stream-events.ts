@@ -127,6 +127,8 @@ export type StreamEvent =
       readonly agent: string;
       readonly paths: readonly QuestionPath[];
       readonly rule: string | null;
+      /** Only for a question about a page of the web: its host. */
+      readonly host?: string;
       readonly expiresAt: number | null;
     })
   | (Base & {

@@ -196,6 +196,7 @@ const asked = (question: Question) => ({
   agent: question.agent ?? MAIN_AGENT,
   paths: question.paths ?? [],
   rule: question.rule ?? null,
+  ...(question.host === undefined ? {} : { host: question.host }),
   expiresAt: question.expiresAt ?? null,
 });
 

@@ -12,6 +12,7 @@ import { lsTool } from './ls.ts';
 import { multiEditTool } from './multi-edit-tool.ts';
 import { readFileTool } from './read-file.ts';
 import { todoWriteTool } from './todo-write.ts';
+import { webFetchTool } from './web-fetch.ts';
 import { writeFileTool } from './write-file.ts';
 
 interface Row {
@@ -28,6 +29,7 @@ const ROWS: readonly Row[] = [
   everywhere(grepTool),
   everywhere(globTool),
   everywhere(readFileTool),
+  everywhere(webFetchTool),
   everywhere(todoWriteTool),
   everywhere(executeCommandTool),
   everywhere(commandOutputTool),

@@ -8,17 +8,19 @@ export default async function heavy(request: HeavyRequest): Promise<string> {
   const cancel = new AbortController();
   request.cancel.on('message', () => cancel.abort());
   try {
-    return JSON.stringify(await perform(request, cancel.signal));
+    return JSON.stringify(await perform(request, cancel.signal, () => request.cancel.postMessage('begun')));
   } finally {
     request.cancel.close();
   }
 }
 
-async function perform(request: HeavyRequest, signal: AbortSignal): Promise<Outcome<unknown>> {
+async function perform(request: HeavyRequest, signal: AbortSignal, begun: () => void): Promise<Outcome<unknown>> {
   switch (request.kind) {
     case 'grep':
       return (await import('./heavy-grep.ts')).grep(request.input, signal);
     case 'glob':
       return (await import('./heavy-glob.ts')).glob(request.input, signal);
+    case 'page':
+      return (await import('./heavy-page.ts')).readPage(request.input, begun);
   }
 }

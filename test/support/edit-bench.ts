@@ -6,6 +6,7 @@ import type { Mode } from '../../shared/modes.ts';
 import { fail, type Outcome, ok } from '../../shared/outcome.ts';
 import { type FilesBench, openFilesBench } from './files-bench.ts';
 import { noCommands } from './no-commands.ts';
+import { NO_WEB } from './no-web.ts';
 
 export interface EditBench extends FilesBench {
   /** What the lesser model says next; without any it fails. */
@@ -34,6 +35,7 @@ export function openEditBench(): EditBench {
     op: '1.1.1',
     files: bench.port,
     search: { grep: none, glob: none, list: none },
+    web: NO_WEB,
     model: {
       async complete({ user }) {
         asked.push(user);

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { chooseModel } from '../../llm/choose-model.ts';
 import type { Script } from '../../llm/scripted/script.ts';
 import { type ScriptedServer, startScriptedServer } from '../../llm/scripted/server.ts';
-import type { Odin, PermissionPolicy, SubmitOptions } from '../../orchestrator/api.ts';
+import type { Odin, OpenOptions, PermissionPolicy, SubmitOptions } from '../../orchestrator/api.ts';
 import { openOdin } from '../../orchestrator/odin.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
 
@@ -16,7 +16,11 @@ export interface World {
   readonly home: string;
   readonly logged: readonly string[];
   /** Opens one more Odin in this process. Closed with the world at the latest. */
-  open(options?: { readonly models?: boolean; readonly permission?: PermissionPolicy }): Promise<Odin>;
+  open(options?: {
+    readonly models?: boolean;
+    readonly permission?: PermissionPolicy;
+    readonly webRules?: OpenOptions['webRules'];
+  }): Promise<Odin>;
   /** Submits and collects the events of that message up to its AgentDone. */
   ask(odin: Odin, sid: string, submit: SubmitOptions): Promise<readonly StreamEvent[]>;
 }
@@ -39,7 +43,7 @@ export async function withWorld<T>(
     project,
     home: join(folder, 'home'),
     logged,
-    async open({ models = true, permission } = {}) {
+    async open({ models = true, permission, webRules } = {}) {
       const env = { ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: server.url };
       const chosen = await chooseModel({ flagModel: 'anthropic/scripted', flagSmallModel: 'anthropic/small', env });
       if (!chosen.ok) throw new Error(chosen.failure.message);
@@ -48,6 +52,7 @@ export async function withWorld<T>(
         home: world.home,
         ...(models ? { models: chosen.value } : {}),
         ...(permission ? { permission } : {}),
+        ...(webRules ? { webRules } : {}),
         log: (message, detail) => logged.push(`${message} ${JSON.stringify(detail)}`),
       });
       opened.push(odin);

@@ -12,6 +12,7 @@ import type { Json } from '../../shared/json.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { fail, type Outcome } from '../../shared/outcome.ts';
 import { noCommands } from './no-commands.ts';
+import { NO_WEB } from './no-web.ts';
 
 export interface ReadBench {
   readonly root: string;
@@ -38,6 +39,7 @@ export async function openReadBench(): Promise<ReadBench> {
     op: '1.1.1',
     files: createFiles({ root, blobs: openBlobs(base) }).portFor(),
     search: openSearch(pool),
+    web: NO_WEB,
     model: { complete: () => Promise.resolve(fail('failed', 'none', 'Reading needs no model.')) },
     signal: new AbortController().signal,
     todos: () => [],

@@ -10,6 +10,7 @@ import { commandOutputTool } from '../../tools/command-output.ts';
 import { executeCommandTool } from '../../tools/execute-command.ts';
 import { type ExecBench, openExecBench, sandboxHere, UNCONFINED, until } from '../support/exec-bench.ts';
 import { codeOf, memoryBlobs, messageOf, must } from '../support/files-bench.ts';
+import { NO_WEB } from '../support/no-web.ts';
 
 let bench: ExecBench;
 let calls = 0;
@@ -29,6 +30,7 @@ function contextOf(mode: Mode, more: Partial<ToolContext> = {}): ToolContext {
     op: `2.1.${++calls}`,
     files: createFiles({ root: bench.root, blobs: memoryBlobs() }).portFor(),
     search: { grep: none, glob: none, list: none },
+    web: NO_WEB,
     exec: bench.port,
     model: { complete: async () => fail('failed', 'none', 'A command needs no model.') },
     editValidation: 'never',
