@@ -5,12 +5,13 @@
 import { cleanLine, cleanText } from '../shared/clean-text.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
 import { describeCall } from './describe-call.ts';
-import { describeEnd } from './describe-end.ts';
+import { count, describeEnd } from './describe-end.ts';
 import { describeResult } from './describe-result.ts';
 import { instructionsLine } from './instructions-line.ts';
 import { questionLines } from './question-text.ts';
 import { createScreen, type ScreenOptions } from './screen.ts';
 import { createStepText } from './step-text.ts';
+import { troubleWords } from './trouble-text.ts';
 
 export interface Renderer {
   show(event: StreamEvent): void;
@@ -37,9 +38,10 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
   const { paint } = options;
   const calls = new Map<string, OpenCall>();
   const screen = createScreen(options);
-  const shown = { text: '' };
+  const shown: { texts: readonly string[] } = { texts: [] };
   const stepText = (isOpen: boolean) => createStepText({ ...options, screen, shown, isOpen });
   let text = stepText(false);
+  let failed: string | null = null;
 
   function toolLine(op: string, more: Partial<OpenCall>, tool: string): void {
     const call = { ...(calls.get(op) ?? { title: cleanLine(tool) }), ...more };
@@ -89,13 +91,39 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
           screen.line(`  ${TODO_MARKS[todo.status]} ${cleanLine(todo.content, MAX_DESCRIPTION)}`);
         return;
       case 'RetryScheduled':
+        screen.line(paint('yellow', `! ${troubleWords(event.code)}: ${retryText(event, options)}`));
+        if (event.message !== '') screen.line(paint('dim', `  ${cleanLine(event.message)}`));
+        return screen.status('waiting…');
+      case 'ModelChanged':
         screen.line(
           paint(
             'yellow',
-            `! ${cleanLine(event.message)} (${event.code}); trying again in ${duration(event.dueAt - event.at)}`,
+            `! ${cleanLine(event.from)}: ${troubleWords(event.code)}; asking ${cleanLine(event.to)} instead`,
           ),
         );
-        return screen.status('waiting…');
+        if (event.message !== '') screen.line(paint('dim', `  ${cleanLine(event.message)}`));
+        return;
+      case 'AnswerCut':
+        return screen.line(paint('yellow', CUT[event.why]));
+      case 'ContextFull':
+        screen.line(paint('yellow', `! ${CONTEXT[event.why]}; making the conversation smaller`));
+        return screen.status('making the conversation smaller…');
+      case 'ContextCompacted':
+        return screen.line(
+          paint(
+            'dim',
+            `  ${count(event.tokensBefore)} tokens → ${count(event.tokensAfter)} (${event.processors.join(', ')})`,
+          ),
+        );
+      case 'LimitReached':
+        return screen.line(paint('yellow', `! ${cleanLine(event.message)}`));
+      case 'HookRan':
+        return screen.line(
+          paint(
+            event.outcome === 'noted' ? 'dim' : 'yellow',
+            `! hook ${cleanLine(event.name)} (${cleanLine(event.event)}) ${event.outcome}: ${cleanLine(event.message, MAX_DESCRIPTION)}`,
+          ),
+        );
       case 'PermissionAsked':
         for (const line of questionLines(event, paint)) screen.line(line);
         return;
@@ -103,21 +131,45 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
         return screen.line(`  ${cleanLine(event.decision)}, by ${cleanLine(event.by)}`);
       case 'CancelRequested':
         return screen.line(paint('yellow', `cancelling, asked by ${cleanLine(event.by)}`));
-      case 'AgentError':
-        return screen.line(paint('red', `✗ ${cleanLine(event.message)} (${event.code})`));
+      case 'AgentError': {
+        failed = event.code;
+        const where = event.step === 0 ? '' : `step ${event.step}: `;
+        return screen.line(paint('red', `✗ ${where}${event.code}: ${cleanLine(event.message)}`));
+      }
       case 'AgentDone':
         text.answer(event.answer);
         text = stepText(false);
         calls.clear();
-        return screen.line(paint(event.status === 'completed' ? 'dim' : 'yellow', describeEnd(event)));
+        screen.line(paint(event.status === 'completed' ? 'dim' : 'yellow', describeEnd(event, failed)));
+        failed = null;
+        return;
       case 'StreamThinking':
       case 'Usage':
+      case 'AuxUsage':
       case 'PersistMessage':
         return;
     }
   }
   return { show };
 }
+
+/** Only where Ctrl-C comes from this terminal and means this message. */
+function retryText(event: EventOfType<'RetryScheduled'>, { errIsTerminal, showPrompts }: PlainOptions): string {
+  const tries = event.attempts === 0 ? '' : ` (try ${event.attempt} of ${event.attempts})`;
+  const cancel = errIsTerminal && !showPrompts ? ', Ctrl-C cancels' : '';
+  return `trying again in ${duration(event.dueAt - event.at)}${tries}${cancel}`;
+}
+
+const CONTEXT = {
+  window: "the conversation nears the end of the model's window",
+  too_long: 'the provider says that the conversation is too long',
+  asked: 'a smaller conversation was asked for',
+} as const;
+
+const CUT = {
+  output_limit: '! the answer was cut off at the output limit; the model is asked to go on',
+  empty: '! the answer was empty; the model is asked to go on',
+} as const;
 
 const duration = (ms: number): string =>
   ms < 1000

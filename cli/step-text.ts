@@ -5,8 +5,8 @@ import type { Screen, ScreenOptions } from './screen.ts';
 
 export interface StepTextOptions extends Pick<ScreenOptions, 'outIsTerminal' | 'paint'> {
   readonly screen: Screen;
-  /** The message's last whole text on the terminal: the answer of a message that was stopped begins with it. */
-  readonly shown: { text: string };
+  /** The message's whole texts on the terminal, in order: the answer begins with the last, or with the last few when it was cut off. */
+  readonly shown: { texts: readonly string[] };
   /** False between steps: what streams in then is late, and was shown with its whole text. */
   readonly isOpen: boolean;
 }
@@ -32,7 +32,7 @@ export function createStepText(options: StepTextOptions) {
       screen.text(isWhole ? cleaner.push(text.slice(streamed.length)) + cleaner.end() : cleanText(text));
       screen.endText();
       streamed = text;
-      shown.text = text;
+      shown.texts = [...shown.texts, text];
     },
     /** Calls follow: the text was not the answer. */
     isProgress(): void {
@@ -49,10 +49,19 @@ export function createStepText(options: StepTextOptions) {
         if (answer !== '') screen.text(answer.endsWith('\n') ? answer : `${answer}\n`);
         return;
       }
-      const rest = answer.startsWith(shown.text) ? answer.slice(shown.text.length) : answer;
+      const rest = answer.slice(lengthShown(shown.texts, answer));
       if (rest.trim() !== '') screen.text(`${cleanText(rest).trim()}\n`);
       screen.endText();
-      shown.text = '';
+      shown.texts = [];
     },
   };
+}
+
+/** How much of the answer's beginning stands on the terminal: as many of the last texts as make it up. */
+function lengthShown(texts: readonly string[], answer: string): number {
+  for (let from = 0; from < texts.length; from += 1) {
+    const said = texts.slice(from).join('');
+    if (answer.startsWith(said)) return said.length;
+  }
+  return 0;
 }

@@ -61,7 +61,7 @@ const MESSAGE: readonly Bare[] = [
   { type: 'TodosChanged', todos: [{ id: '1', content: 'find it', status: 'in_progress' }] },
   { type: 'StepStarted', step: 2, attempt: 1 },
   { type: 'StreamText', delta: 'It is' },
-  { type: 'RetryScheduled', code: 'overloaded', message: 'The server is busy.', dueAt: 3500 },
+  { type: 'RetryScheduled', code: 'overloaded', message: 'It is busy.', dueAt: 3500, attempt: 2, attempts: 6 },
   { type: 'StepStarted', step: 2, attempt: 2 },
   { type: 'StreamText', delta: 'It is in ' },
   { type: 'StreamText', delta: '**a.ts**' },
@@ -101,7 +101,8 @@ describe('G1: the plain renderer', () => {
       '● Grep "retry" in src → 12 lines (1.2 s)',
       '● ReadFile a.ts:5-14 → failed: a.ts does not exist<U+202E> (7 ms)',
       '  ◐ find it',
-      '! The server is busy. (overloaded); trying again in 2.5 s',
+      '! the provider is overloaded: trying again in 2.5 s (try 2 of 6)',
+      '  It is busy.',
       'completed · 2 steps · 12,345 tokens in (9,000 cached), 678 out',
       '',
     ]);
@@ -111,7 +112,7 @@ describe('G1: the plain renderer', () => {
     const { out, both } = play(MESSAGE, { outIsTerminal: true });
     expect(out).toBe('I look around.\nIt is\nIt is in **a.ts**:1\n');
     expect(both.split('\n').slice(3, 5)).toEqual(['I look around.', '  searching']);
-    expect(both).toContain('It is\n! The server is busy.');
+    expect(both).toContain('It is\n! the provider is overloaded: trying again');
   });
 
   test('the line that says what goes on is taken back before anything else is printed', () => {
@@ -164,6 +165,39 @@ describe('G1: the plain renderer', () => {
     expect(err).toContain('stopped at the step limit (--max-steps raises it) · 1 step');
   });
 
+  test('O2 E9: an answer that came in pieces is on the terminal once, and why it did is said between them', () => {
+    const pieces: readonly Bare[] = [
+      { type: 'StepStarted', step: 1, attempt: 1 },
+      { type: 'StepText', step: 1, text: 'Look.' },
+      call('1.1.1', 'LS', { path: '.' }),
+      { type: 'StepStarted', step: 2, attempt: 1 },
+      { type: 'StepText', step: 2, text: 'The first half, ' },
+      { type: 'AnswerCut', step: 2, why: 'output_limit' },
+      { type: 'StepStarted', step: 3, attempt: 1 },
+      { type: 'StepText', step: 3, text: 'the second.' },
+      { type: 'AgentDone', status: 'completed', answer: 'The first half, the second.', steps: 3, usage },
+    ];
+    const { out, both } = play(pieces, { outIsTerminal: true });
+    expect(out).toBe('Look.\nThe first half, \nthe second.\n');
+    expect(both).toContain('half, \n! the answer was cut off at the output limit; the model is asked to go on\n');
+    expect(play(pieces).out).toBe('The first half, the second.\n');
+  });
+
+  test('E9: a wait, a change of model and a failure say what it was, in which try and at which step', () => {
+    const { err } = play(
+      [
+        { type: 'RetryScheduled', code: 'rate_limit', message: 'HTTP 429', dueAt: 13_000, attempt: 2, attempts: 3 },
+        { type: 'ModelChanged', from: 'a/big', to: 'b/other', code: 'overloaded', message: 'HTTP 529' },
+        { type: 'AgentError', code: 'auth', message: 'Check the key.', step: 3 },
+        { type: 'AgentDone', status: 'planner_failure', answer: '[Failed]', steps: 3, usage },
+      ],
+      { errIsTerminal: true },
+    );
+    expect(err).toContain('! rate limit: trying again in 12.0 s (try 2 of 3), Ctrl-C cancels\n  HTTP 429\n');
+    expect(err).toContain('! a/big: the provider is overloaded; asking b/other instead\n  HTTP 529\n');
+    expect(err).toContain('✗ step 3: auth: Check the key.\nfailed: the key was refused · 3 steps');
+  });
+
   test('questions, cancellation, errors and prompts of others are told', () => {
     const { err } = play(
       [
@@ -198,7 +232,7 @@ describe('G1: the plain renderer', () => {
       '  | rm y',
       '  deny, by terminal',
       'cancelling, asked by SIGINT',
-      '✗ The key is wrong. (auth)',
+      '✗ step 1: auth: The key is wrong.',
       '',
     ]);
   });
