@@ -2,6 +2,7 @@
 // Closed everywhere: an unknown key is an error. Endpoints and keys are the user's alone: a repository must not choose them.
 
 import * as z from 'zod';
+import { processorSchema } from '../llm/context/processors/registry.ts';
 import { ProviderConfig } from '../llm/known-providers.ts';
 import { MODES } from '../shared/modes.ts';
 
@@ -34,11 +35,37 @@ const edit = z
 
 export const TOOL_RULES = ['allow', 'ask', 'deny'] as const;
 export type ToolRule = (typeof TOOL_RULES)[number];
+const context = z
+  .strictObject({
+    compactAt: z
+      .number()
+      .min(0.2)
+      .max(0.95)
+      .describe("Share of the model's window at which the context is made smaller. Default 0.8.")
+      .optional(),
+    target: z.number().min(0.1).max(0.8).describe('Share of the window that is aimed for. Default 0.5.').optional(),
+    keepRecent: z
+      .int()
+      .min(0)
+      .max(200)
+      .describe('The newest messages, which stay as they are if they fit. Default 6.')
+      .optional(),
+    summaryTimeoutMs: count('How long the lesser model may take to summarise, in milliseconds. Default 120000.')
+      .max(3_600_000)
+      .optional(),
+    processors: z
+      .array(processorSchema)
+      .max(20)
+      .describe('What makes the context smaller, in this order, until the target is reached.')
+      .optional(),
+  })
+  .describe('How the context is kept below the window.');
+
 
 /** Tools that a setting may name. A test holds them against the registry. */
 export const RULED_TOOLS = [
-  ...['ReadFile', 'LS', 'Glob', 'Grep', 'WriteFile', 'EditTool', 'MultiEditTool'],
-  ...['CommandOutput', 'TodoWrite', 'WebFetch'],
+  ...['ReadFile', 'LS', 'Glob', 'Grep', 'WriteFile', 'EditTool', 'MultiEditTool', 'InitTool'],
+  ...['CommandOutput', 'TodoWrite', 'WebFetch', 'ContextSummarizer'],
 ] as const;
 
 const permissions = z
@@ -75,6 +102,9 @@ const shared = {
 };
 
 export const projectConfigSchema = z.strictObject(shared).describe("Odin's settings for one project.");
+  context: context.optional(),
+  hooks: hooksSchema(toolNames).optional(),
+  tools: toolSettingsSchema(toolNames).optional(),
 
 export const userConfigSchema = z
   .strictObject({

@@ -4,6 +4,7 @@
 import { join } from 'node:path';
 import type { Node, ParseErrorCode } from 'jsonc-parser';
 import type * as z from 'zod';
+import type { ProcessorSettings } from '../llm/context/processors/registry.ts';
 import type { ProviderConfig } from '../llm/known-providers.ts';
 import type { Mode } from '../shared/modes.ts';
 import { fail, type Outcome, ok, UserError } from '../shared/outcome.ts';
@@ -34,9 +35,25 @@ export interface Config {
   readonly edit: NonNullable<ProjectConfig['edit']>;
   readonly providers: Readonly<Record<string, ProviderConfig>>;
 }
+  readonly context: ContextSettings;
+  /** The user's, then the project's: those only once its file is trusted. */
+  readonly hooks: readonly ConfiguredHook[];
+  /** By tool. */
+  readonly tools: ToolSettings;
 
 export interface Trust {
   readonly status: TrustStatus;
+/** How the context is kept below the window (SPEC E4, O21). */
+export interface ContextSettings {
+  /** Shares of the window: when it is made smaller, and how small. */
+  readonly compactAt: number;
+  readonly target: number;
+  readonly keepRecent: number;
+  readonly summaryTimeoutMs: number;
+  /** Absent: the processors' own defaults. */
+  readonly processors?: readonly ProcessorSettings[] | undefined;
+}
+
   /** Names of the settings that do not hold because the file is not trusted. */
   readonly waiting: readonly string[];
 }
@@ -89,10 +106,22 @@ function settle(project: ProjectConfig, user: UserConfig, status: TrustStatus): 
     providers: user.providers ?? {},
   };
 }
+    context: contextSettings({ ...user.context, ...project.context }),
+    hooks: [
+      ...configuredHooks(user.hooks, USER_CONFIG_FILE),
+      ...(isTrusted ? configuredHooks(project.hooks, PROJECT_CONFIG_FILE) : []),
+    ],
+    tools: mergeToolSettings(user.tools, project.tools),
 
 /** Tools for which the project's rule is less strict than what holds without it. */
 function looserRules(project: ProjectConfig, user: UserConfig): readonly string[] {
   const strictness = (rule: ToolRule | undefined): number =>
+function contextSettings(own: NonNullable<ProjectConfig['context']>): ContextSettings {
+  const { compactAt = 0.8, target = 0.5, keepRecent = 6, summaryTimeoutMs = 120_000, processors } = own;
+  // A target above the mark would be no target.
+  return { compactAt, target: Math.min(target, compactAt * 0.9), keepRecent, summaryTimeoutMs, processors };
+}
+
     rule === undefined ? 1 : { allow: 0, ask: 2, deny: 3 }[rule];
   const own: Partial<Record<string, ToolRule>> = user.permissions ?? {};
   return Object.entries(project.permissions ?? {})

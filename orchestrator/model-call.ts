@@ -1,7 +1,7 @@
 // Performs the effect `callModel`: builds the prompt, journals the request, streams the answer, journals what came of it.
 
 import { buildRequest } from '../llm/context/build-request.ts';
-import { renderFacts } from '../llm/context/facts.ts';
+import { renderFacts, type ToldFacts } from '../llm/context/facts.ts';
 import type { AgentEffect } from '../machines/agent/events.ts';
 import { REPEATS_TOLD } from '../machines/agent/machine.ts';
 import type { EventOf } from '../shared/events.ts';
@@ -10,6 +10,9 @@ import { type ModelAnswer, type ToolSpec, toolCallsOf, type Usage } from '../sha
 import { fail, type Outcome, ok, UserError } from '../shared/outcome.ts';
 import type { ModelDelta, ModelProvider } from '../shared/ports.ts';
 import { scrubJson } from '../shared/scrub.ts';
+import { withOwnCallIds } from './call-ids.ts';
+import { checkFit } from './context-fit.ts';
+import { openQuestions } from './permissions-memory.ts';
 import { pickModel } from './pick-model.ts';
 import { promptHash } from './session-memory.ts';
 import type { TurnDeps } from './turn.ts';
@@ -25,7 +28,8 @@ export async function callModel(
   signal: AbortSignal,
 ): Promise<void> {
   const model = pickModel(start, index);
-  const facts = attempt === 1 ? newFacts(deps, repeats) : null;
+  const news = attempt === 1 ? newFacts(deps, repeats) : null;
+  const facts = withNote(news?.text ?? null, note);
   const base = {
     sid: deps.sid,
     mode: start.mode,
@@ -38,6 +42,10 @@ export async function callModel(
   deps.recorder.record({
     type: 'llm.req',
     op,
+  const { history } = deps.memory;
+  const fit = checkFit(deps, { op, model, request: buildRequest({ ...base, history }), facts });
+  if (fit.full) return deps.recorder.record(fit.full);
+  if (news) deps.memory.told = news.told;
     model,
     reqHash: promptHash(deps.memory, `${model}|${start.mode}`, facts),
     attempt,
@@ -45,7 +53,9 @@ export async function callModel(
     at: deps.now(),
   });
   // Built after the fold of llm.req, which has put the facts into the newest message.
-  const request = buildRequest({ ...base, history: deps.memory.history });
+    estimate: fit.tokens,
+  const { maxOutputTokens } = fit;
+  const request = buildRequest({ ...base, maxOutputTokens, history: deps.memory.history });
   const ready = deps.recorder.flushed();
   ready.catch(() => {});
   const provider = await openProvider(deps, model);
@@ -79,13 +89,17 @@ async function openProvider(deps: TurnDeps, model: string): Promise<Outcome<Mode
   }
 }
 
-function newFacts(deps: TurnDeps, repeats: number): string | null {
-  const { text, told } = renderFacts(
-    deps.memory.told,
+/** What is to be told, and what the planner then knows: it knows it once the request is journaled. */
+function newFacts(deps: TurnDeps, repeats: number): { readonly text: string | null; readonly told: ToldFacts } {
+  const { state, permissions, told } = deps.memory;
+  return renderFacts(
+    told,
     {
       date: new Date(deps.now()).toISOString().slice(0, 10),
       cached: deps.cachedFiles(),
-      todos: deps.memory.state.todos,
+      todos: state.todos,
+      agents: state.subAgents,
+      questions: openQuestions(permissions).map(({ question }) => question),
       repeats,
       root: deps.root,
     },

@@ -198,6 +198,9 @@ function createRunner(
       maxOutputTokens: (model) => modelInfo(model).maxOutputTokens,
       stepTimeoutMs: config.stepTimeoutMs,
       retryDelayMs: world.options.retryDelayMs ?? retryDelayMs,
+      contextWindow: (model) => modelInfo(model).contextWindow,
+      contextSettings: config.context,
+      smallModel,
       cachedFiles: () => world.portOf(sid).list(),
       context: (call, more): ToolContext => ({
         editValidation: config.edit.validation ?? 'auto',

@@ -3,6 +3,7 @@
 import type { ToldFacts } from '../llm/context/facts.ts';
 import { EMPTY_HISTORY, foldHistory, type History } from '../llm/context/history.ts';
 import { foldTokens, NO_TOKENS, type TokenMemory } from '../llm/context/token-estimate.ts';
+import { foldWindow, NO_WINDOW, type WindowMemory } from '../llm/context/window-memory.ts';
 import type { JournalEvent } from '../shared/events.ts';
 import { sha256 } from '../shared/ids.ts';
 import type { State } from '../shared/state.ts';
@@ -18,6 +19,8 @@ export interface SessionMemory {
   told: ToldFacts;
   /** What is known of how many tokens the next request has. */
   tokens: TokenMemory;
+  /** And of how they fit the window. */
+  window: WindowMemory;
   /** Id of the last event that is in the folds; where the next read of the log goes on. */
   upTo: string;
   /** Running hash of the prompt's messages, so that hashing a request costs only what is new in it. */
@@ -31,6 +34,7 @@ export const emptyMemory = (sid: string): SessionMemory => ({
   permissions: NO_PERMISSIONS,
   told: new Map(),
   tokens: NO_TOKENS,
+  window: NO_WINDOW,
   upTo: '0-0',
   prompt: { hash: '', count: 0 },
 });
@@ -40,6 +44,7 @@ export function remember(memory: SessionMemory, event: JournalEvent, id: string 
   memory.state = foldState(memory.state, { id: id ?? memory.state.upTo, event });
   memory.history = foldHistory(memory.history, event);
   memory.tokens = foldTokens(memory.tokens, event, memory.history.messages);
+  memory.window = foldWindow(memory.window, event);
   memory.files = foldFileHistory(memory.files, event);
   memory.permissions = foldPermissions(memory.permissions, event);
   if (event.type === 'compact.done') {

@@ -10,10 +10,13 @@ import { type Tool, type ToolResponse, toolSpec } from '../shared/define-tool.ts
 import type { EndReason, EventOf, JournalEvent, ToolCallSummary } from '../shared/events.ts';
 import type { Mode } from '../shared/modes.ts';
 import type { Failure, Outcome } from '../shared/outcome.ts';
-import type { ModelProvider } from '../shared/ports.ts';
+import type { ModelProvider, SmallModelPort } from '../shared/ports.ts';
 import type { CachedFileInfo } from '../shared/state.ts';
 import { answerText, foldSaid, NOTHING_SAID } from './answer-text.ts';
 import { compactContext } from './compact-context.ts';
+import type { ContextSettings } from './config.ts';
+import type { Hook } from './hooks/hook.ts';
+import { createTurnHooks, withHooks } from './hooks/turn-hooks.ts';
 import { callModel } from './model-call.ts';
 import type { Recorder } from './recorder.ts';
 import { createRetryTimer } from './retry-timer.ts';
@@ -28,6 +31,11 @@ export interface TurnDeps extends ToolCallDeps {
   /** The provider of a `provider/name`, its SDK loaded. */
   provider(model: string): Promise<ModelProvider>;
   maxOutputTokens(model: string): number;
+  /** How many tokens a model takes, its answer included. */
+  contextWindow(model: string): number;
+  readonly contextSettings: ContextSettings;
+  /** The lesser model (SPEC O3). */
+  readonly smallModel: SmallModelPort;
   /** How long one answer of the model may take in all. */
   readonly stepTimeoutMs: number;
   /** How long to wait after try number `attempt` failed. */
@@ -80,7 +88,8 @@ export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: re
       case 'callModel':
         return ask(callModel(deps, start, specs, effect, modelAbort.signal));
       case 'compact':
-        return ask(compactContext(deps, start, effect, modelAbort.signal));
+        hooks.compacting(effect);
+        return ask(compactContext(deps, start, specs, effect, modelAbort.signal));
       case 'startTools':
         return run(startTools(effect.calls));
       case 'abortModel':

@@ -174,6 +174,10 @@ export type JournalEvent =
       readonly messages: Payload<readonly ModelMessage[]>;
       /** Processors that changed something, in order. */
       readonly processors: readonly string[];
+      /** Messages that a summary, or nothing, stands for from here on. */
+      readonly replaced?: number;
+      /** The model's, in tokens. */
+      readonly window?: number;
       readonly tokensBefore: number;
       readonly tokensAfter: number;
       readonly at: number;

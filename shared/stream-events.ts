@@ -87,6 +87,10 @@ export type StreamEvent =
       readonly type: 'ContextCompacted';
       readonly why: CompactReason;
       readonly processors: readonly string[];
+      /** Messages that a summary, or nothing, stands for from here on. */
+      readonly replaced: number;
+      /** The model's window in tokens; 0 in journals of old. */
+      readonly window: number;
       readonly tokensBefore: number;
       readonly tokensAfter: number;
     })

@@ -74,8 +74,8 @@ function view(event: JournalEvent, { mode, calls, failure, before }: Seen): Bare
     case 'context.full':
       return [{ type: 'ContextFull', why: event.why, tokens: event.tokens, window: event.window }];
     case 'compact.done': {
-      const { why, processors, tokensBefore, tokensAfter } = event;
-      return [{ type: 'ContextCompacted', why, processors, tokensBefore, tokensAfter }];
+      const { why, processors, replaced = 0, window = 0, tokensBefore, tokensAfter } = event;
+      return [{ type: 'ContextCompacted', why, processors, replaced, window, tokensBefore, tokensAfter }];
     }
     case 'aux.used':
       return [{ type: 'AuxUsage', purpose: event.purpose, model: event.model, usage: event.usage }];

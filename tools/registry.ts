@@ -4,6 +4,7 @@
 import type { Tool } from '../shared/define-tool.ts';
 import type { Mode } from '../shared/modes.ts';
 import { commandOutputTool } from './command-output.ts';
+import { contextSummarizerTool } from './context-summarizer.ts';
 import { editTool } from './edit-tool.ts';
 import { executeCommandTool } from './execute-command.ts';
 import { globTool } from './glob.ts';
@@ -34,6 +35,7 @@ const ROWS: readonly Row[] = [
   everywhere(executeCommandTool),
   everywhere(commandOutputTool),
   editing(writeFileTool),
+  everywhere(contextSummarizerTool),
   editing(editTool),
   editing(multiEditTool),
 ];

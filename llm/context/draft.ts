@@ -4,7 +4,7 @@
 // Invariants, kept by whoever takes messages out: a call and its result go or stay together; the newest messages stay as they are.
 
 import type { ModelMessage } from '../../shared/messages.ts';
-import { toolCallsOf } from '../../shared/messages.ts';
+import { textOf, toolCallsOf } from '../../shared/messages.ts';
 
 export interface Draft {
   /** What the lesser model wrote of the messages that are gone; null while nobody did. */
@@ -18,14 +18,28 @@ export interface Draft {
 /** The text of the message that stands for what is gone. */
 export type Opening = (draft: Draft) => string;
 
-/** The draft as a conversation: it begins with a message of the user, and nothing in it is empty. */
+/** The draft as a conversation: it begins with a message of the user, and no answer in it is empty. */
 export function messagesOf(draft: Draft, opening: Opening): readonly ModelMessage[] {
-  const messages = draft.messages.map(plain).filter((message) => !saysNothing(message));
+  const messages = draft.messages.filter((message) => !saysNothing(message));
   const [first, ...rest] = messages;
-  if (first?.role !== 'user') return [{ role: 'user', text: opening({ ...draft, messages }) }, ...messages];
+  if (first?.role !== 'user') return [{ role: 'user', text: opening(draft) }, ...messages];
   if (draft.gone === 0 && draft.summary === null) return messages;
   // One message, not two in a row: some chat templates insist that the roles take turns.
-  return [{ role: 'user', text: `${opening({ ...draft, messages })}\n\n${first.text}` }, ...rest];
+  return [{ role: 'user', text: `${opening(draft)}\n\n${first.text}` }, ...rest];
+}
+
+/**
+ * A message without what belongs to its moment: facts, which are told anew behind a compacted conversation, and thoughts, which no
+ * provider takes back behind another beginning.
+ */
+export function plainMessage(message: ModelMessage): ModelMessage {
+  if (message.role === 'assistant') {
+    return message.parts.some((part) => part.type === 'thinking')
+      ? { role: 'assistant', parts: message.parts.filter((part) => part.type !== 'thinking') }
+      : message;
+  }
+  if (message.facts === undefined) return message;
+  return message.role === 'user' ? { role: 'user', text: message.text } : { role: 'tool', results: message.results };
 }
 
 /** Where the newest `count` messages begin; a call's results are never the first of them. */
@@ -35,19 +49,5 @@ export function newestFrom(messages: readonly ModelMessage[], count: number): nu
   return from;
 }
 
-/**
- * Without what belongs to the moment: facts, which are told anew behind a compacted conversation, and thoughts, which no provider
- * takes back behind another beginning.
- */
-function plain(message: ModelMessage): ModelMessage {
-  if (message.role === 'assistant') {
-    return { role: 'assistant', parts: message.parts.filter((part) => part.type !== 'thinking') };
-  }
-  if (message.facts === undefined) return message;
-  return message.role === 'user' ? { role: 'user', text: message.text } : { role: 'tool', results: message.results };
-}
-
 const saysNothing = (message: ModelMessage): boolean =>
-  message.role === 'assistant' &&
-  toolCallsOf(message.parts).length === 0 &&
-  message.parts.every((part) => part.type !== 'text' || part.text.trim() === '');
+  message.role === 'assistant' && toolCallsOf(message.parts).length === 0 && textOf(message.parts).trim() === '';

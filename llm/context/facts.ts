@@ -1,7 +1,8 @@
-// The volatile facts (SPEC O8, ARCHITECTURE 9): which files are cached, the todos, a warning about repeated calls. They are
-// appended to the newest message, only what is new since they were last told, and stay there: the prefix never changes.
+// The volatile facts (SPEC O8, ARCHITECTURE 9): the todos, open questions, running agents, which files are cached, a warning about repeated
+// calls. They are appended to the newest message, only what is new since they were last told, and stay there: the prefix never changes.
+// After a compaction nothing counts as told, so all of it is told again.
 
-import type { CachedFileInfo, Todo } from '../../shared/state.ts';
+import type { CachedFileInfo, SubAgent, Todo } from '../../shared/state.ts';
 
 /** What the planner has been told so far: one line for each key. */
 export type ToldFacts = ReadonlyMap<string, string>;
@@ -10,12 +11,19 @@ export interface CurrentFacts {
   readonly date: string;
   readonly cached: readonly CachedFileInfo[];
   readonly todos: readonly Todo[];
+  readonly agents: readonly SubAgent[];
+  /** Questions to the user that nobody has answered. */
+  readonly questions: readonly { readonly id: string; readonly title: string; readonly agent?: string }[];
   /** Identical steps in a row, from the agent machine. */
   readonly repeats: number;
   readonly root: string;
 }
 
+/** Of files. All else is told in any case. */
 const MAX_LINES = 40;
+/** Todos longer than this in all are told by their beginnings. */
+const MAX_TODOS_CHARS = 12_000;
+const SHORT_TODO = 120;
 
 /** The text to append, or null when nothing is new, and what the planner then knows. */
 export function renderFacts(
@@ -24,17 +32,18 @@ export function renderFacts(
   repeatsTold: number,
 ): { readonly text: string | null; readonly told: ToldFacts } {
   const current = factLines(now);
-  const fresh = [...current].filter(([key, line]) => told.get(key) !== line).map(([, line]) => line);
-  const gone = [...told.keys()].filter((key) => key.startsWith('file:') && !current.has(key));
-  const lines = fresh.slice(0, MAX_LINES);
-  if (fresh.length > MAX_LINES) lines.push(`cached: and ${fresh.length - MAX_LINES} more files`);
-  if (gone.length > 0)
-    lines.push(
-      `no longer cached: ${gone
-        .slice(0, MAX_LINES)
-        .map((key) => key.slice(5))
-        .join(', ')}`,
-    );
+  const fresh = [...current].filter(([key, line]) => told.get(key) !== line);
+  const isFile = ([key]: readonly [string, string]): boolean => key.startsWith(FILE);
+  const files = fresh.filter(isFile);
+  const lines = [...fresh.filter((entry) => !isFile(entry)), ...files.slice(0, MAX_LINES)].map(([, line]) => line);
+  if (files.length > MAX_LINES) lines.push(`cached: and ${files.length - MAX_LINES} more files`);
+  const gone = (kind: string): readonly string[] =>
+    [...told.keys()].filter((key) => key.startsWith(kind) && !current.has(key)).map((key) => key.slice(kind.length));
+  const uncached = gone(FILE).slice(0, MAX_LINES);
+  if (uncached.length > 0) lines.push(`no longer cached: ${uncached.join(', ')}`);
+  if (gone(AGENT).length > 0) lines.push(`agents that have ended: ${gone(AGENT).join(', ')}`);
+  if (gone(QUESTION).length > 0) lines.push(`${gone(QUESTION).length} open questions are settled now`);
+  if (told.has('todos') && !current.has('todos')) lines.push('todos: none');
   if (now.repeats >= repeatsTold) {
     lines.push(
       `The same calls gave the same results ${now.repeats + 1} times in a row. Do something else, or answer with what you have.`,
@@ -46,16 +55,33 @@ export function renderFacts(
 
 function factLines(now: CurrentFacts): Map<string, string> {
   const lines = new Map<string, string>([['date', `today: ${now.date}`]]);
+  if (now.todos.length > 0) lines.set('todos', todosLine(now.todos));
+  for (const { id, title, agent } of now.questions) {
+    lines.set(`${QUESTION}${id}`, `open question to the user${agent === undefined ? '' : ` from ${agent}`}: ${title}`);
+  }
+  for (const { id, title, mode, status, todos } of now.agents) {
+    const open = todos.filter((todo) => todo.status !== 'completed').length;
+    lines.set(`${AGENT}${id}`, `agent ${id} (${mode}, ${status}): ${title}${open === 0 ? '' : `, ${open} todos open`}`);
+  }
   for (const file of now.cached) {
     const name = file.filePath.startsWith(`${now.root}/`) ? file.filePath.slice(now.root.length + 1) : file.filePath;
-    lines.set(`file:${name}`, fileLine(name, file));
-  }
-  if (now.todos.length > 0) {
-    const todos = now.todos.map((todo) => `[${MARK[todo.status]}] ${todo.content}`).join('; ');
-    lines.set('todos', `todos: ${todos}`);
+    lines.set(`${FILE}${name}`, fileLine(name, file));
   }
   return lines;
 }
+
+const FILE = 'file:';
+const AGENT = 'agent:';
+const QUESTION = 'question:';
+
+function todosLine(todos: readonly Todo[]): string {
+  const lineOf = (limit: number): string =>
+    `todos: ${todos.map(({ status, content }) => `[${MARK[status]}] ${shortened(content, limit)}`).join('; ')}`;
+  const whole = lineOf(Number.POSITIVE_INFINITY);
+  return whole.length <= MAX_TODOS_CHARS ? whole : lineOf(SHORT_TODO);
+}
+
+const shortened = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
 
 const MARK = { pending: ' ', in_progress: '>', completed: 'x' } as const;
 

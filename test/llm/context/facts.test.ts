@@ -17,6 +17,8 @@ const facts = (more: Partial<CurrentFacts> = {}): CurrentFacts => ({
   date: '2026-11-20',
   cached: [],
   todos: [],
+  agents: [],
+  questions: [],
   repeats: 0,
   root: '/p',
   ...more,
