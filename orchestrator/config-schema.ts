@@ -33,8 +33,6 @@ const edit = z
   })
   .describe('How edits are checked.');
 
-export const TOOL_RULES = ['allow', 'ask', 'deny'] as const;
-export type ToolRule = (typeof TOOL_RULES)[number];
 const context = z
   .strictObject({
     compactAt: z
@@ -61,6 +59,8 @@ const context = z
   })
   .describe('How the context is kept below the window.');
 
+export const TOOL_RULES = ['allow', 'ask', 'deny'] as const;
+export type ToolRule = (typeof TOOL_RULES)[number];
 
 /** Tools that a setting may name. A test holds them against the registry. */
 export const RULED_TOOLS = [
@@ -98,13 +98,13 @@ const shared = {
   permissions: permissions.optional(),
   fileCache: fileCache.optional(),
   edit: edit.optional(),
+  context: context.optional(),
+  hooks: hooksSchema(toolNames).optional(),
+  tools: toolSettingsSchema(toolNames).optional(),
   $schema: z.string().describe('Where an editor finds the schema of this file.').optional(),
 };
 
 export const projectConfigSchema = z.strictObject(shared).describe("Odin's settings for one project.");
-  context: context.optional(),
-  hooks: hooksSchema(toolNames).optional(),
-  tools: toolSettingsSchema(toolNames).optional(),
 
 export const userConfigSchema = z
   .strictObject({

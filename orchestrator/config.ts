@@ -33,16 +33,14 @@ export interface Config {
   readonly trust: Trust;
   readonly fileCache: NonNullable<ProjectConfig['fileCache']>;
   readonly edit: NonNullable<ProjectConfig['edit']>;
-  readonly providers: Readonly<Record<string, ProviderConfig>>;
-}
   readonly context: ContextSettings;
   /** The user's, then the project's: those only once its file is trusted. */
   readonly hooks: readonly ConfiguredHook[];
   /** By tool. */
   readonly tools: ToolSettings;
+  readonly providers: Readonly<Record<string, ProviderConfig>>;
+}
 
-export interface Trust {
-  readonly status: TrustStatus;
 /** How the context is kept below the window (SPEC E4, O21). */
 export interface ContextSettings {
   /** Shares of the window: when it is made smaller, and how small. */
@@ -54,6 +52,8 @@ export interface ContextSettings {
   readonly processors?: readonly ProcessorSettings[] | undefined;
 }
 
+export interface Trust {
+  readonly status: TrustStatus;
   /** Names of the settings that do not hold because the file is not trusted. */
   readonly waiting: readonly string[];
 }
@@ -103,25 +103,25 @@ function settle(project: ProjectConfig, user: UserConfig, status: TrustStatus): 
     trust: { status, waiting },
     fileCache: { ...user.fileCache, ...project.fileCache },
     edit: { ...user.edit, ...project.edit },
-    providers: user.providers ?? {},
-  };
-}
     context: contextSettings({ ...user.context, ...project.context }),
     hooks: [
       ...configuredHooks(user.hooks, USER_CONFIG_FILE),
       ...(isTrusted ? configuredHooks(project.hooks, PROJECT_CONFIG_FILE) : []),
     ],
     tools: mergeToolSettings(user.tools, project.tools),
+    providers: user.providers ?? {},
+  };
+}
 
-/** Tools for which the project's rule is less strict than what holds without it. */
-function looserRules(project: ProjectConfig, user: UserConfig): readonly string[] {
-  const strictness = (rule: ToolRule | undefined): number =>
 function contextSettings(own: NonNullable<ProjectConfig['context']>): ContextSettings {
   const { compactAt = 0.8, target = 0.5, keepRecent = 6, summaryTimeoutMs = 120_000, processors } = own;
   // A target above the mark would be no target.
   return { compactAt, target: Math.min(target, compactAt * 0.9), keepRecent, summaryTimeoutMs, processors };
 }
 
+/** Tools for which the project's rule is less strict than what holds without it. */
+function looserRules(project: ProjectConfig, user: UserConfig): readonly string[] {
+  const strictness = (rule: ToolRule | undefined): number =>
     rule === undefined ? 1 : { allow: 0, ask: 2, deny: 3 }[rule];
   const own: Partial<Record<string, ToolRule>> = user.permissions ?? {};
   return Object.entries(project.permissions ?? {})

@@ -39,22 +39,25 @@ export async function callModel(
     tools: specs,
     maxOutputTokens: deps.maxOutputTokens(model),
   };
-  deps.recorder.record({
-    type: 'llm.req',
-    op,
   const { history } = deps.memory;
   const fit = checkFit(deps, { op, model, request: buildRequest({ ...base, history }), facts });
   if (fit.full) return deps.recorder.record(fit.full);
+  const asked = deps.budget.plannerRoom({ model, inputTokens: fit.tokens, maxOutputTokens: fit.maxOutputTokens }, signal);
+  const room = asked instanceof Promise ? await asked : asked;
+  if (room === null) return;
   if (news) deps.memory.told = news.told;
+  deps.recorder.record({
+    type: 'llm.req',
+    op,
     model,
     reqHash: promptHash(deps.memory, `${model}|${start.mode}`, facts),
     attempt,
     ...(facts === null ? {} : { facts }),
+    estimate: fit.tokens,
     at: deps.now(),
   });
   // Built after the fold of llm.req, which has put the facts into the newest message.
-    estimate: fit.tokens,
-  const { maxOutputTokens } = fit;
+  const { maxOutputTokens } = room;
   const request = buildRequest({ ...base, maxOutputTokens, history: deps.memory.history });
   const ready = deps.recorder.flushed();
   ready.catch(() => {});
@@ -105,8 +108,6 @@ function newFacts(deps: TurnDeps, repeats: number): { readonly text: string | nu
     },
     REPEATS_TOLD,
   );
-  deps.memory.told = told;
-  return text;
 }
 
 function showDelta(deps: TurnDeps, op: OpId, delta: ModelDelta): void {

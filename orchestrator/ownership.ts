@@ -196,11 +196,11 @@ function createRunner(
       tools: (wanted) => getModeTools(wanted, false),
       provider: (model) => models.provider(model),
       maxOutputTokens: (model) => modelInfo(model).maxOutputTokens,
-      stepTimeoutMs: config.stepTimeoutMs,
-      retryDelayMs: world.options.retryDelayMs ?? retryDelayMs,
       contextWindow: (model) => modelInfo(model).contextWindow,
       contextSettings: config.context,
       smallModel,
+      stepTimeoutMs: config.stepTimeoutMs,
+      retryDelayMs: world.options.retryDelayMs ?? retryDelayMs,
       cachedFiles: () => world.portOf(sid).list(),
       context: (call, more): ToolContext => ({
         editValidation: config.edit.validation ?? 'auto',

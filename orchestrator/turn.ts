@@ -34,7 +34,9 @@ export interface TurnDeps extends ToolCallDeps {
   /** How many tokens a model takes, its answer included. */
   contextWindow(model: string): number;
   readonly contextSettings: ContextSettings;
-  /** The lesser model (SPEC O3). */
+  readonly models: ModelTable;
+  readonly budget: MessageBudget;
+  /** The lesser model (SPEC O3), within the message's budget and in its accounts. */
   readonly smallModel: SmallModelPort;
   /** How long one answer of the model may take in all. */
   readonly stepTimeoutMs: number;

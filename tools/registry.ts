@@ -34,8 +34,8 @@ const ROWS: readonly Row[] = [
   everywhere(todoWriteTool),
   everywhere(executeCommandTool),
   everywhere(commandOutputTool),
-  editing(writeFileTool),
   everywhere(contextSummarizerTool),
+  editing(writeFileTool),
   editing(editTool),
   editing(multiEditTool),
 ];
