@@ -9,6 +9,7 @@ import { editTool } from './edit-tool.ts';
 import { executeCommandTool } from './execute-command.ts';
 import { globTool } from './glob.ts';
 import { grepTool } from './grep.ts';
+import { initTool } from './init-tool.ts';
 import { lsTool } from './ls.ts';
 import { multiEditTool } from './multi-edit-tool.ts';
 import { readFileTool } from './read-file.ts';
@@ -38,6 +39,7 @@ const ROWS: readonly Row[] = [
   editing(writeFileTool),
   editing(editTool),
   editing(multiEditTool),
+  editing(initTool),
 ];
 
 /** Every tool there is, by name. */

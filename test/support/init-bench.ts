@@ -1,0 +1,67 @@
+// A project folder with everything InitTool reaches, real but for the lesser model, which says what the test wants or nothing.
+
+import { createFiles } from '../../orchestrator/files/files.ts';
+import type { Gate, ToolContext, ToolResponse } from '../../shared/define-tool.ts';
+import type { Json } from '../../shared/json.ts';
+import { fail, type Outcome, ok } from '../../shared/outcome.ts';
+import type { SmallPrompt } from '../../shared/ports.ts';
+import { initTool } from '../../tools/init-tool.ts';
+import { memoryBlobs } from './files-bench.ts';
+import { openReadBench, type ReadBench } from './read-bench.ts';
+
+export interface InitBench extends Pick<ReadBench, 'root' | 'write' | 'close'> {
+  /** What the lesser model is asked. */
+  readonly asked: SmallPrompt[];
+  /** What it answers from now on; null: it fails. */
+  says(answer: string | null): void;
+  /** What the tool told on its way. */
+  readonly reported: string[];
+  readonly intents: Json[];
+  gate(args?: Json): Promise<Gate<Json>>;
+  /** Gate, then `between`, then execution, as if every question were allowed. */
+  init(args?: Json, between?: () => Promise<unknown>): Promise<Outcome<ToolResponse>>;
+}
+
+export async function openInitBench(): Promise<InitBench> {
+  const bench = await openReadBench();
+  const asked: SmallPrompt[] = [];
+  const reported: string[] = [];
+  const intents: Json[] = [];
+  let answer: string | null = null;
+  const context = (): ToolContext => ({
+    ...bench.ctx,
+    files: createFiles({ root: bench.root, blobs: memoryBlobs() }).portFor(),
+    report: (text) => void reported.push(text),
+    intend: async (intent) => void intents.push(intent),
+    model: {
+      async complete(prompt) {
+        asked.push(prompt);
+        return answer === null ? fail('transient', 'overloaded', 'No model today.') : ok(answer);
+      },
+    },
+  });
+  const parse = (args: Json) => {
+    const call = initTool.parse(JSON.stringify(args));
+    if (!call.ok) throw new Error(call.failure.message);
+    return call.value;
+  };
+  return {
+    root: bench.root,
+    write: (name, content) => bench.write(name, content),
+    close: () => bench.close(),
+    asked,
+    reported,
+    intents,
+    says(text) {
+      answer = text;
+    },
+    gate: (args = {}) => parse(args).gate(context()),
+    async init(args = {}, between) {
+      const call = parse(args);
+      const ctx = context();
+      const gate = await call.gate(ctx);
+      await between?.();
+      return gate.verdict === 'deny' ? fail('refused', gate.code, gate.message) : call.run(ctx);
+    },
+  };
+}

@@ -1,0 +1,209 @@
+// Cargo.toml, go.mod, pom.xml, Gradle, .NET projects, Package.swift: what is built by a tool that belongs to its language.
+
+import type { Command, Manifest } from './facts.ts';
+import { commandsIn, existing, type Folder, matching, usesOf } from './folder.ts';
+import { readToml, tomlList, tomlString } from './toml.ts';
+
+const RUST_USES = {
+  tokio: 'Tokio',
+  axum: 'axum',
+  'actix-web': 'Actix',
+  rocket: 'Rocket',
+  warp: 'warp',
+  serde: 'Serde',
+  clap: 'clap',
+  sqlx: 'SQLx',
+  diesel: 'Diesel',
+  bevy: 'Bevy',
+  tauri: 'Tauri',
+  tonic: 'tonic (gRPC)',
+  'wasm-bindgen': 'WebAssembly',
+} as const;
+
+export function readCargo(folder: Folder, ancestors: readonly Folder[]): Manifest | null {
+  const text = folder.text('Cargo.toml');
+  if (text === undefined) return null;
+  const toml = readToml(text);
+  const to = commandsIn(folder);
+  const isWorkspace = toml.has('workspace');
+  const name = tomlString(toml, 'package', 'name');
+  const mains = matching(folder, isWorkspace ? /(?:^|\/)src\/(?:main|bin\/\w+)\.rs$/ : /^src\/(?:main|bin\/\w+)\.rs$/);
+  const bins = [...toml]
+    .filter(([section]) => /^bin(?:#\d+)?$/.test(section))
+    .map(([section]) => tomlString(toml, section, 'path'));
+  // A member is built from its workspace's root.
+  const isMember = ancestors.some((one) => one.text('Cargo.toml')?.includes('[workspace]'));
+  const commands: Command[] = isMember
+    ? [to('build', 'cargo build'), to('test', 'cargo test')]
+    : [to('build', 'cargo build'), to('test', isWorkspace ? 'cargo test --workspace' : 'cargo test')];
+  if (folder.below.has('src/main.rs') || bins.length > 0) commands.push(to('run', 'cargo run'));
+  if (['clippy.toml', '.clippy.toml'].some((file) => folder.below.has(file)))
+    commands.push(to('check', 'cargo clippy'));
+  if (['rustfmt.toml', '.rustfmt.toml'].some((file) => folder.below.has(file)))
+    commands.push(to('check', 'cargo fmt --check'));
+  const members = tomlList(toml, 'workspace', 'members');
+  const dependencies = [...toml].flatMap(([section, keys]) => {
+    if (/(?:^|\.)(?:dev-|build-)?dependencies$/.test(section))
+      return [...keys.keys()].map((key) => key.split('.')[0] ?? '');
+    return [/(?:^|\.)dependencies\.([\w-]+)$/.exec(section)?.[1] ?? ''];
+  });
+  return {
+    file: folder.at('Cargo.toml'),
+    kind: isWorkspace
+      ? `Rust (Cargo workspace${members.length > 0 ? `: ${members.slice(0, 12).join(', ')}` : ''})`
+      : 'Rust (Cargo)',
+    name,
+    description: tomlString(toml, 'package', 'description'),
+    uses: usesOf(dependencies, RUST_USES),
+    entries: [
+      ...new Set([
+        ...mains,
+        ...bins.filter((path) => folder.below.has(path)),
+        ...(folder.below.has('src/lib.rs') ? ['src/lib.rs'] : []),
+      ]),
+    ].map(folder.at),
+    commands,
+  };
+}
+
+const GO_USES = {
+  'github.com/gin-gonic/gin': 'Gin',
+  'github.com/labstack/echo/v4': 'Echo',
+  'github.com/gofiber/fiber/v2': 'Fiber',
+  'github.com/go-chi/chi/v5': 'chi',
+  'github.com/spf13/cobra': 'Cobra',
+  'google.golang.org/grpc': 'gRPC',
+  'gorm.io/gorm': 'GORM',
+  'k8s.io/client-go': 'Kubernetes',
+  'github.com/stretchr/testify': 'testify',
+} as const;
+
+export function readGoMod(folder: Folder): Manifest | null {
+  const text = folder.text('go.mod');
+  if (text === undefined) return null;
+  const to = commandsIn(folder);
+  const module = /^module\s+(\S+)/m.exec(text)?.[1] ?? '';
+  const version = /^go\s+([\d.]+)/m.exec(text)?.[1];
+  const mains = matching(folder, /^(?:cmd\/[\w-]+\/)?main\.go$/);
+  const runs = mains.map((main) =>
+    to('run', main === 'main.go' ? 'go run .' : `go run ./${main.slice(0, -'/main.go'.length)}`),
+  );
+  const linted = matching(folder, /^\.golangci\.(?:ya?ml|toml|json)$/).length > 0;
+  return {
+    file: folder.at('go.mod'),
+    kind: version === undefined ? 'Go' : `Go ${version}`,
+    name: module,
+    description: '',
+    uses: usesOf(
+      [...text.matchAll(/^\s*(?:require\s+)?([\w./-]+)\s+v[\d.]/gm)].map(([, name = '']) => name),
+      GO_USES,
+    ),
+    entries: mains.map(folder.at),
+    commands: [
+      to('build', 'go build ./...'),
+      ...runs.slice(0, 8),
+      to('test', 'go test ./...'),
+      ...(linted ? [to('check', 'golangci-lint run')] : []),
+    ],
+  };
+}
+
+export function readMaven(folder: Folder, ancestors: readonly Folder[]): Manifest | null {
+  const text = folder.text('pom.xml');
+  if (text === undefined) return null;
+  // What stands in <parent>, <dependencies> and <build> is not about this module.
+  const own = text.replaceAll(/<(parent|dependencies|dependencyManagement|build|profiles)>[\s\S]*?<\/\1>/g, '');
+  const tag = (name: string): string => new RegExp(`<${name}>\\s*([^<]*?)\\s*</${name}>`).exec(own)?.[1] ?? '';
+  const to = commandsIn(folder);
+  const isModule = ancestors.some((one) => one.below.has('pom.xml'));
+  const mvn = folder.below.has('mvnw') ? './mvnw' : 'mvn';
+  const spring = text.includes('spring-boot-maven-plugin');
+  return {
+    file: folder.at('pom.xml'),
+    kind: text.includes('<modules>') ? 'Java (Maven, several modules)' : 'Java (Maven)',
+    name: tag('artifactId'),
+    description: tag('description'),
+    uses: [...(text.includes('spring-boot') ? ['Spring Boot'] : []), ...(text.includes('junit') ? ['JUnit'] : [])],
+    entries: matching(folder, /^src\/main\/(?:java|kotlin)\/.*(?:Application|Main)\.(?:java|kt)$/).map(folder.at),
+    commands: isModule
+      ? []
+      : [
+          to('build', `${mvn} package`),
+          to('test', `${mvn} test`),
+          ...(spring ? [to('run', `${mvn} spring-boot:run`)] : []),
+        ],
+  };
+}
+
+export function readGradle(folder: Folder, ancestors: readonly Folder[]): Manifest | null {
+  const files = ['build.gradle.kts', 'build.gradle', 'settings.gradle.kts', 'settings.gradle'];
+  const file = files.find((name) => folder.below.has(name));
+  if (file === undefined) return null;
+  const text = files.map((name) => folder.text(name) ?? '').join('\n');
+  const isModule = ancestors.some((one) => files.some((name) => one.below.has(name)));
+  const to = commandsIn(folder);
+  const gradle = folder.below.has('gradlew') ? './gradlew' : 'gradle';
+  const uses = [
+    ...(text.includes('org.springframework.boot') ? ['Spring Boot'] : []),
+    ...(/com\.android\.(?:application|library)/.test(text) ? ['Android'] : []),
+    ...(/kotlin\(|org\.jetbrains\.kotlin/.test(text) ? ['Kotlin'] : []),
+    ...(/junit/i.test(text) ? ['JUnit'] : []),
+  ];
+  const runs = [
+    ...(/id\s*\(?\s*["']application["']|^\s*application\s*$|plugin:\s*["']application["']/m.test(text)
+      ? [to('run', `${gradle} run`)]
+      : []),
+    ...(text.includes('org.springframework.boot') ? [to('run', `${gradle} bootRun`)] : []),
+  ];
+  return {
+    file: folder.at(file),
+    kind: 'JVM (Gradle)',
+    name: /rootProject\.name\s*=\s*["']([^"']+)["']/.exec(text)?.[1] ?? '',
+    description: /^description\s*=\s*["']([^"']+)["']/m.exec(text)?.[1] ?? '',
+    uses,
+    entries: matching(folder, /^src\/main\/(?:java|kotlin)\/.*(?:Application|Main)\.(?:java|kt)$/).map(folder.at),
+    commands: isModule ? [] : [to('build', `${gradle} build`), to('test', `${gradle} test`), ...runs],
+  };
+}
+
+export function readDotnet(folder: Folder): Manifest | null {
+  const [file] = [...matching(folder, /^[^/]+\.slnx?$/), ...matching(folder, /^[^/]+\.(?:cs|fs|vb)proj$/)];
+  if (file === undefined) return null;
+  const text = folder.text(file) ?? '';
+  const to = commandsIn(folder);
+  const isSolution = /\.slnx?$/.test(file);
+  const runs = text.includes('<OutputType>Exe') || text.includes('Microsoft.NET.Sdk.Web');
+  const tests = isSolution || /Microsoft\.NET\.Test\.Sdk|xunit|NUnit|MSTest/.test(text);
+  return {
+    file: folder.at(file),
+    kind: `.NET (${isSolution ? 'solution' : 'project'})`,
+    name: file.replace(/\.\w+$/, ''),
+    description: /<Description>([^<]*)/.exec(text)?.[1] ?? '',
+    uses: text.includes('Microsoft.NET.Sdk.Web') ? ['ASP.NET Core'] : [],
+    entries: existing(folder, ['Program.cs', 'Program.fs']),
+    commands: [
+      to('build', 'dotnet build'),
+      ...(tests ? [to('test', 'dotnet test')] : []),
+      ...(runs ? [to('run', 'dotnet run')] : []),
+    ],
+  };
+}
+
+export function readSwift(folder: Folder): Manifest | null {
+  const text = folder.text('Package.swift');
+  if (text === undefined) return null;
+  const to = commandsIn(folder);
+  return {
+    file: folder.at('Package.swift'),
+    kind: 'Swift (SwiftPM)',
+    name: /name:\s*"([^"]+)"/.exec(text)?.[1] ?? '',
+    description: '',
+    uses: [],
+    entries: matching(folder, /^Sources\/[\w-]+\/main\.swift$/).map(folder.at),
+    commands: [
+      to('build', 'swift build'),
+      ...(text.includes('.testTarget') ? [to('test', 'swift test')] : []),
+      ...(text.includes('.executableTarget') ? [to('run', 'swift run')] : []),
+    ],
+  };
+}
