@@ -33,7 +33,7 @@ export const anthropicDialect: ScriptedDialect = {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: { ...usage, cache_creation_input_tokens: 0, output_tokens: 1 },
+      ...(answer.fault === 'no_usage' ? {} : { usage: { ...usage, cache_creation_input_tokens: 0, output_tokens: 1 } }),
     };
     const events = [sse({ type: 'message_start', message }, 'message_start')];
     let index = 0;
@@ -66,17 +66,20 @@ export const anthropicDialect: ScriptedDialect = {
       block({ type: 'tool_use', id: callIdOf(about, at), name: call.name, input: {} }, deltas);
     }
     const delta = { stop_reason: stopOf(answer), stop_sequence: null };
-    const counted = { output_tokens: outputTokensOf(answer) };
-    events.push(sse({ type: 'message_delta', delta, usage: counted }, 'message_delta'));
+    const counted = answer.fault === 'no_usage' ? {} : { usage: { output_tokens: outputTokensOf(answer) } };
+    events.push(sse({ type: 'message_delta', delta, ...counted }, 'message_delta'));
     events.push(sse({ type: 'message_stop' }, 'message_stop'));
     return events;
   },
   errorBody: (error) => ({ type: 'error', error: { type: error.anthropicType, message: error.message } }),
+  ping: sse({ type: 'ping' }, 'ping'),
   errorEvent: (error) => sse({ type: 'error', error: { type: error.anthropicType, message: error.message } }, 'error'),
 };
 
 function stopOf(answer: ScriptedAnswer): string {
   if (answer.fault === 'max_tokens') return 'max_tokens';
+  if (answer.fault === 'refusal' || answer.fault === 'content_filter') return 'refusal';
+  if (answer.fault === 'context_full') return 'model_context_window_exceeded';
   return (answer.toolCalls ?? []).length > 0 ? 'tool_use' : 'end_turn';
 }
 

@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../shared/json.ts';
 import { type ConversationEntry, readConversation } from './conversation.ts';
+import { TOO_LONG_EVENT } from './faults.ts';
 import { errorBody } from './responses-dialect.ts';
 import {
   callIdOf,
@@ -43,7 +44,8 @@ export const chatDialect: ScriptedDialect = {
     if (answer.thinking !== undefined) {
       events.push(...pieces(answer.thinking).map((reasoning_content) => chunk({ reasoning_content })));
     }
-    if (answer.text !== undefined) events.push(...pieces(answer.text).map((content) => chunk({ content })));
+    const said = answer.fault === 'refusal' ? 'refusal' : 'content';
+    if (answer.text !== undefined) events.push(...pieces(answer.text).map((text) => chunk({ [said]: text })));
     for (const [index, call] of callsOf(answer).entries()) {
       const started = { index, id: callIdOf(about, index), type: 'function' };
       events.push(chunk({ tool_calls: [{ ...started, function: { name: call.name, arguments: '' } }] }));
@@ -58,16 +60,20 @@ export const chatDialect: ScriptedDialect = {
       completion_tokens,
       total_tokens: about.inputTokens + completion_tokens,
     };
+    if (answer.fault === 'context_full') return [...events, sse(errorBody(TOO_LONG_EVENT))];
     events.push(chunk({}, finishOf(answer)));
-    events.push(`${sse({ ...head, choices: [], usage })}data: [DONE]\n\n`);
+    const counted = answer.fault === 'no_usage' ? '' : sse({ ...head, choices: [], usage });
+    events.push(`${counted}data: [DONE]\n\n`);
     return events;
   },
   errorBody,
+  ping: ': PROCESSING\n\n',
   errorEvent: (error) => sse(errorBody(error)),
 };
 
 function finishOf(answer: ScriptedAnswer): string {
   if (answer.fault === 'max_tokens') return 'length';
+  if (answer.fault === 'content_filter') return 'content_filter';
   return (answer.toolCalls ?? []).length > 0 ? 'tool_calls' : 'stop';
 }
 

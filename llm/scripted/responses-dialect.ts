@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../shared/json.ts';
 import { type ConversationEntry, readConversation } from './conversation.ts';
+import { TOO_LONG_EVENT } from './faults.ts';
 import {
   callIdOf,
   callsOf,
@@ -56,11 +57,15 @@ export const responsesDialect: ScriptedDialect = {
     }
     if (answer.text !== undefined) {
       const base = { type: 'message', id: `msg_${about.requestIndex}`, role: 'assistant' };
-      const content = [{ type: 'output_text', text: answer.text, annotations: [] }];
+      const isRefused = answer.fault === 'refusal';
+      const content = isRefused
+        ? [{ type: 'refusal', refusal: answer.text }]
+        : [{ type: 'output_text', text: answer.text, annotations: [] }];
       const pieces = piecesOf(answer.text, answer.chunkSize);
       const phase = (answer.toolCalls ?? []).length > 0 ? 'commentary' : 'final_answer';
       const finished = { ...base, status: 'completed', phase, content };
-      item({ ...base, status: 'in_progress', content: [] }, pieces, 'response.output_text.delta', finished);
+      const deltas = isRefused ? 'response.refusal.delta' : 'response.output_text.delta';
+      item({ ...base, status: 'in_progress', content: [] }, pieces, deltas, finished);
     }
     for (const [at, call] of callsOf(answer).entries()) {
       const call_id = callIdOf(about, at);
@@ -83,15 +88,27 @@ export const responsesDialect: ScriptedDialect = {
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: about.inputTokens + output_tokens,
     };
-    const cut = answer.fault === 'max_tokens';
-    const status = cut ? 'incomplete' : 'completed';
-    const incomplete_details = cut ? { reason: 'max_output_tokens' } : null;
-    send(`response.${status}`, { response: { ...response, status, incomplete_details, output, usage } });
+    const counted = answer.fault === 'no_usage' ? {} : { usage };
+    if (answer.fault === 'context_full') {
+      const error = { code: 'context_length_exceeded', message: TOO_LONG_EVENT.message };
+      send('response.failed', { response: { ...response, status: 'failed', error, output, ...counted } });
+      return events;
+    }
+    const reason = INCOMPLETE[answer.fault ?? ''];
+    const status = reason === undefined ? 'completed' : 'incomplete';
+    const incomplete_details = reason === undefined ? null : { reason };
+    send(`response.${status}`, { response: { ...response, status, incomplete_details, output, ...counted } });
     return events;
   },
   errorBody,
+  ping: sse({ type: 'keepalive', sequence_number: 0 }, 'keepalive'),
   errorEvent: (error) =>
     sse({ type: 'error', code: error.openaiCode ?? error.openaiType, message: error.message, param: null }, 'error'),
+};
+
+const INCOMPLETE: Readonly<Record<string, string>> = {
+  max_tokens: 'max_output_tokens',
+  content_filter: 'content_filter',
 };
 
 /** OpenAI's error body, the same for both of its APIs. */

@@ -31,21 +31,43 @@ export interface ScriptedToolResult {
 }
 
 /**
- * What goes wrong. http_*: instead of an answer. error_event, bad_json, stall, cut, quiet_end: after half of the answer.
- * max_tokens: the answer ends early, inside the arguments of its last call if it has one.
+ * What goes wrong. http_*: instead of an answer. page_*: a proxy's page of HTML with that status. json_200: an error told with a good
+ * status. reset, no_headers, empty_stream, pings: nothing of the answer comes. error_event, bad_json, stall, cut, quiet_end: half of it
+ * does. max_tokens: the answer ends early, inside the arguments of its last call if it has one. refusal, content_filter, context_full:
+ * it is there, and ends by that name. no_usage, same_call_ids: as some servers answer.
  */
 export type ScriptedFault =
-  | 'http_429'
-  | 'http_529'
-  | 'http_500'
-  | 'http_401'
+  | 'http_400'
   | 'http_400_context'
+  | 'http_401'
+  | 'http_402'
+  | 'http_404'
+  | 'http_408'
+  | 'http_409'
+  | 'http_413'
+  | 'http_422'
+  | 'http_429'
+  | 'http_500'
+  | 'http_503'
+  | 'http_529'
+  | 'page_200'
+  | 'page_502'
+  | 'json_200'
+  | 'reset'
+  | 'no_headers'
+  | 'empty_stream'
+  | 'pings'
   | 'error_event'
   | 'bad_json'
   | 'stall'
   | 'cut'
   | 'quiet_end'
-  | 'max_tokens';
+  | 'max_tokens'
+  | 'refusal'
+  | 'content_filter'
+  | 'context_full'
+  | 'no_usage'
+  | 'same_call_ids';
 
 export interface ScriptedCall {
   readonly name: string;
@@ -64,7 +86,7 @@ export interface ScriptedAnswer {
   /** Characters per streamed piece. Default 64. */
   readonly chunkSize?: number;
   readonly fault?: ScriptedFault;
-  /** The Retry-After header of http_429, http_529 and http_500: seconds, or a date. */
+  /** The Retry-After header of http_*: seconds, or a date. */
   readonly retryAfter?: number | string;
 }
 
@@ -80,6 +102,8 @@ export interface ScriptedDialect {
   errorBody(error: ScriptedError): JsonObject;
   /** An error in the middle of a stream. */
   errorEvent(error: ScriptedError): string;
+  /** What keeps the line open and says nothing. */
+  readonly ping: string;
 }
 
 export interface AnswerContext {
@@ -87,6 +111,8 @@ export interface AnswerContext {
   readonly requestIndex: number;
   readonly inputTokens: number;
   readonly cacheReadTokens: number;
+  /** All calls have one and the same id. */
+  readonly sameCallIds: boolean;
 }
 
 export interface ScriptedError {
@@ -121,7 +147,8 @@ export function outputTokensOf(answer: ScriptedAnswer): number {
   return Math.max(1, Math.ceil(Buffer.byteLength(written.join('')) / 4));
 }
 
-export const callIdOf = (about: AnswerContext, index: number): string => `call_${about.requestIndex}_${index}`;
+export const callIdOf = (about: AnswerContext, index: number): string =>
+  about.sameCallIds ? 'call_0' : `call_${about.requestIndex}_${index}`;
 
 /** One server-sent event. */
 export const sse = (data: JsonObject, event?: string): string =>

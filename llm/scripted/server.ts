@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../shared/json.ts';
 import { anthropicDialect } from './anthropic-dialect.ts';
 import { chatDialect } from './chat-dialect.ts';
-import { httpErrorOf, OVERLOADED_EVENT } from './faults.ts';
+import { httpErrorOf, OVERLOADED_EVENT, PROXY_PAGE } from './faults.ts';
 import { responsesDialect } from './responses-dialect.ts';
 import { type Script, type ScriptedAnswer, type ScriptedApi, type ScriptedDialect, stringIn } from './script.ts';
 
@@ -101,13 +101,20 @@ export async function startScriptedServer(options: ScriptedServerOptions): Promi
     const turn = { api: dialect.api, requestIndex: record.index, model, body, ...dialect.readTurn(body) };
     const answer = await options.script(turn);
     if (answer.delayMs !== undefined) await sleep(answer.delayMs);
+    if (answer.fault === 'reset') return void request.socket.resetAndDestroy();
+    if (answer.fault === 'no_headers') return;
+    if (answer.fault === 'page_200') return sendPage(response, 200);
+    if (answer.fault === 'page_502') return sendPage(response, 502);
+    if (answer.fault === 'json_200') return sendJson(response, 200, dialect.errorBody(OVERLOADED_EVENT));
     const failure = answer.fault === undefined ? undefined : httpErrorOf(answer.fault, keyOf(request));
     if (failure !== undefined) {
       if (answer.retryAfter !== undefined) response.setHeader('retry-after', String(answer.retryAfter));
       return sendJson(response, failure.status, dialect.errorBody(failure));
     }
     const inputTokens = Math.ceil(Buffer.byteLength(text) / 4);
-    const events = dialect.events(answer, { model, requestIndex: record.index, inputTokens, cacheReadTokens });
+    const sameCallIds = answer.fault === 'same_call_ids';
+    const about = { model, requestIndex: record.index, inputTokens, cacheReadTokens, sameCallIds };
+    const events = dialect.events(answer, about);
     await sendEvents(response, dialect, answer, events);
   };
 
@@ -139,6 +146,11 @@ async function sendEvents(
     case 'cut':
       response.write(half.join(''), () => response.destroy());
       return;
+    case 'empty_stream':
+      response.end();
+      return;
+    case 'pings':
+      return keepOpen(response, dialect.ping);
     case 'quiet_end':
       response.end(half.join(''));
       return;
@@ -163,6 +175,14 @@ async function sendEvents(
   response.end();
 }
 
+const PING_MS = 20;
+
+function keepOpen(response: http.ServerResponse, ping: string): void {
+  response.write(ping);
+  const timer = setInterval(() => response.write(ping), PING_MS);
+  response.on('close', () => clearInterval(timer));
+}
+
 async function readBody(request: http.IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -182,6 +202,11 @@ const keyOf = (request: http.IncomingMessage): string => (request.headers.author
 function sendModels(response: http.ServerResponse, models: readonly string[]): void {
   const data = models.map((id) => ({ id, object: 'model', type: 'model', display_name: id, created: 0 }));
   sendJson(response, 200, { object: 'list', data, has_more: false });
+}
+
+function sendPage(response: http.ServerResponse, status: number): void {
+  response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' });
+  response.end(PROXY_PAGE);
 }
 
 function sendJson(response: http.ServerResponse, status: number, body: JsonObject): void {
