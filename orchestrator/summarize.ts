@@ -6,7 +6,7 @@ import { estimateText, type TokenMemory } from '../llm/context/token-estimate.ts
 import { transcriptPieces } from '../llm/context/transcript.ts';
 import { MERGE_NOTE, summaryPrompt } from '../llm/prompts/summary.ts';
 import type { ModelMessage } from '../shared/messages.ts';
-import { fail, type Outcome, ok } from '../shared/outcome.ts';
+import { cancelled, fail, type Outcome, ok } from '../shared/outcome.ts';
 import type { SmallModelPort } from '../shared/ports.ts';
 
 export interface SummaryQuestion {
@@ -34,15 +34,24 @@ export async function summarize(
   question: SummaryQuestion,
   signal: AbortSignal,
 ): Promise<Outcome<string>> {
-  const limit = AbortSignal.timeout(question.timeoutMs);
-  const either = AbortSignal.any([signal, limit]);
+  const stop = new AbortController();
+  const given = Promise.withResolvers<Outcome<string>>();
   // A provider that does not listen to its signal must not hold the run up.
-  const over = new Promise<Outcome<string>>((resolve) => {
-    either.addEventListener('abort', () => resolve(TOO_SLOW), { once: true });
-  });
-  const outcome = await Promise.race([inPieces(small, question, either), over]);
-  if (limit.aborted && !signal.aborted && !outcome.ok) return TOO_SLOW;
-  return outcome;
+  const giveUp = (outcome: Outcome<string>) => {
+    given.resolve(outcome);
+    stop.abort();
+  };
+  const cancel = () => giveUp(cancelled());
+  const timer = setTimeout(() => giveUp(TOO_SLOW), question.timeoutMs);
+  signal.addEventListener('abort', cancel, { once: true });
+  if (signal.aborted) cancel();
+  else inPieces(small, question, stop.signal).then(given.resolve, given.reject);
+  try {
+    return await given.promise;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', cancel);
+  }
 }
 
 async function inPieces(
