@@ -33,6 +33,9 @@ const MAX_KNOWN = 10_000;
 const sync = promisify(fsync);
 const writeAll = promisify(writeToFile);
 
+/** There is no space for a blob now; later there may be. */
+export class DiskFull extends UserError {}
+
 export interface Blobs {
   put(content: string | Uint8Array): Promise<BlobRef>;
   /** Throws UserError when the blob is missing or its bytes are not those it was named after. */
@@ -69,10 +72,11 @@ export function openBlobs(home: string): Blobs {
       await kept;
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
+      if (code === 'ENOSPC' || code === 'EDQUOT') {
+        throw new DiskFull(`The disk of ${root} is full. Free some space and try again.`, 1);
+      }
       throw new UserError(
-        code === 'ENOSPC' || code === 'EDQUOT'
-          ? `The disk of ${root} is full. Free some space; the message goes on where it stopped.`
-          : `Odin cannot write to ${root} (${code}). Make it writable or set ODIN_HOME to a folder that is.`,
+        `Odin cannot write to ${root} (${code}). Make it writable or set ODIN_HOME to a folder that is.`,
         1,
       );
     }

@@ -4,7 +4,10 @@
 import * as z from 'zod';
 import { processorSchema } from '../llm/context/processors/registry.ts';
 import { ProviderConfig } from '../llm/known-providers.ts';
+import { ModelOverride } from '../llm/model-info.ts';
 import { MODES } from '../shared/modes.ts';
+import { hooksSchema } from './hooks/hook-config.ts';
+import { toolSettingsSchema } from './middleware/middleware-config.ts';
 
 const modelName = z.string().regex(/^\S+$/, 'must be a model as provider/name');
 const count = (text: string) => z.int().min(1).describe(text);
@@ -59,6 +62,26 @@ const context = z
   })
   .describe('How the context is kept below the window.');
 
+const sessions = z
+  .strictObject({
+    keepInRedis: count('Sessions that stay in Redis; older ones become files. Default 200.').optional(),
+    keepBytes: count('The most that sessions take in Redis, in bytes. Default 268435456.').optional(),
+    keepDays: count('Days after which a session that nobody used becomes a file. Default 30.').optional(),
+  })
+  .describe("Which of the project's sessions stay in Redis. The others lie in files and come back when they are used.");
+
+const usd = (text: string) => z.number().positive().describe(text).optional();
+
+const budget = z
+  .strictObject({
+    messageUsd: usd('What one message may cost, in USD. Default: no limit.'),
+    messageTokens: count('Input and output tokens of one message. Default: no limit.').optional(),
+    sessionUsd: usd('What a session may cost in sum, in USD. Default: no limit.'),
+    sessionTokens: count('Input and output tokens of a session in sum. Default: no limit.').optional(),
+    timeoutMs: count('How long one message may take, in milliseconds. Default: no limit.').max(604_800_000).optional(),
+  })
+  .describe("Limits at which a message is stopped. A project's may only be lower until its file is trusted.");
+
 export const TOOL_RULES = ['allow', 'ask', 'deny'] as const;
 export type ToolRule = (typeof TOOL_RULES)[number];
 
@@ -67,6 +90,8 @@ export const RULED_TOOLS = [
   ...['ReadFile', 'LS', 'Glob', 'Grep', 'WriteFile', 'EditTool', 'MultiEditTool', 'InitTool'],
   ...['CommandOutput', 'TodoWrite', 'WebFetch', 'ContextSummarizer'],
 ] as const;
+
+const toolNames = [...RULED_TOOLS, 'ExecuteCommand'];
 
 const permissions = z
   .strictObject({
@@ -96,9 +121,11 @@ const shared = {
   AllowedCommands: commands('Commands that run without a question, as beginnings of command lines.').optional(),
   ForbiddenCommands: commands('Commands that never run, as beginnings of command lines.').optional(),
   permissions: permissions.optional(),
+  budget: budget.optional(),
   fileCache: fileCache.optional(),
   edit: edit.optional(),
   context: context.optional(),
+  sessions: sessions.optional(),
   hooks: hooksSchema(toolNames).optional(),
   tools: toolSettingsSchema(toolNames).optional(),
   $schema: z.string().describe('Where an editor finds the schema of this file.').optional(),
@@ -112,6 +139,10 @@ export const userConfigSchema = z
     providers: z
       .record(z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be lower-case letters, digits and -'), ProviderConfig)
       .describe('Model servers by name; a model of one is named name/model.')
+      .optional(),
+    models: z
+      .record(z.string().regex(/^[^/\s]+\/\S+$/, 'must be a model as provider/name'), ModelOverride)
+      .describe('Windows and prices of models, by provider/name; they go before what Odin knows.')
       .optional(),
   })
   .describe("A user's settings for all projects.");

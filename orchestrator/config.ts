@@ -6,9 +6,12 @@ import type { Node, ParseErrorCode } from 'jsonc-parser';
 import type * as z from 'zod';
 import type { ProcessorSettings } from '../llm/context/processors/registry.ts';
 import type { ProviderConfig } from '../llm/known-providers.ts';
+import type { ModelOverride } from '../llm/model-info.ts';
 import type { Mode } from '../shared/modes.ts';
 import { fail, type Outcome, ok, UserError } from '../shared/outcome.ts';
 import type { ProjectConfig, ToolRule, UserConfig } from './config-schema.ts';
+import { type ConfiguredHook, configuredHooks } from './hooks/configured-hooks.ts';
+import { mergeToolSettings, type ToolSettings } from './middleware/tool-settings.ts';
 import { nearestName } from './nearest-name.ts';
 import { readConfigText, type TrustStatus, trustOf } from './trust.ts';
 
@@ -33,13 +36,20 @@ export interface Config {
   readonly trust: Trust;
   readonly fileCache: NonNullable<ProjectConfig['fileCache']>;
   readonly edit: NonNullable<ProjectConfig['edit']>;
+  readonly sessions: NonNullable<ProjectConfig['sessions']>;
   readonly context: ContextSettings;
   /** The user's, then the project's: those only once its file is trusted. */
   readonly hooks: readonly ConfiguredHook[];
   /** By tool. */
   readonly tools: ToolSettings;
   readonly providers: Readonly<Record<string, ProviderConfig>>;
+  readonly budget: BudgetSettings;
+  /** What the user says of models' windows and prices. */
+  readonly models: Readonly<Record<string, ModelOverride>>;
 }
+
+/** Limits at which a message is stopped (SPEC E7). Absent: none. */
+export type BudgetSettings = NonNullable<ProjectConfig['budget']>;
 
 /** How the context is kept below the window (SPEC E4, O21). */
 export interface ContextSettings {
@@ -84,9 +94,12 @@ export async function loadConfig(where: {
 function settle(project: ProjectConfig, user: UserConfig, status: TrustStatus): Config {
   const isTrusted = status === 'trusted';
   const loosened = isTrusted ? [] : looserRules(project, user);
+  const { budget, raised } = settleBudget(project.budget ?? {}, user.budget ?? {}, isTrusted);
   const waiting = [
     ...(isTrusted || (project.AllowedCommands ?? []).length === 0 ? [] : ['AllowedCommands']),
     ...loosened.map((tool) => `permissions.${tool}`),
+    ...raised.map((limit) => `budget.${limit}`),
+    ...(isTrusted ? [] : Object.keys(project.hooks ?? {}).map((event) => `hooks.${event}`)),
   ];
   return {
     project,
@@ -103,6 +116,7 @@ function settle(project: ProjectConfig, user: UserConfig, status: TrustStatus): 
     trust: { status, waiting },
     fileCache: { ...user.fileCache, ...project.fileCache },
     edit: { ...user.edit, ...project.edit },
+    sessions: { ...user.sessions, ...project.sessions },
     context: contextSettings({ ...user.context, ...project.context }),
     hooks: [
       ...configuredHooks(user.hooks, USER_CONFIG_FILE),
@@ -110,6 +124,8 @@ function settle(project: ProjectConfig, user: UserConfig, status: TrustStatus): 
     ],
     tools: mergeToolSettings(user.tools, project.tools),
     providers: user.providers ?? {},
+    budget,
+    models: user.models ?? {},
   };
 }
 
@@ -117,6 +133,20 @@ function contextSettings(own: NonNullable<ProjectConfig['context']>): ContextSet
   const { compactAt = 0.8, target = 0.5, keepRecent = 6, summaryTimeoutMs = 120_000, processors } = own;
   // A target above the mark would be no target.
   return { compactAt, target: Math.min(target, compactAt * 0.9), keepRecent, summaryTimeoutMs, processors };
+}
+
+/** The project's limits; those above the user's hold only once it is trusted, since it is the user who pays. */
+function settleBudget(
+  project: BudgetSettings,
+  user: BudgetSettings,
+  isTrusted: boolean,
+): { readonly budget: BudgetSettings; readonly raised: readonly string[] } {
+  const own: Readonly<Record<string, number | undefined>> = user;
+  const raised = Object.entries(project)
+    .filter(([limit, value]) => !isTrusted && (own[limit] ?? Number.POSITIVE_INFINITY) < (value ?? 0))
+    .map(([limit]) => limit);
+  const kept = Object.fromEntries(Object.entries(project).filter(([limit]) => !raised.includes(limit)));
+  return { budget: { ...user, ...kept }, raised };
 }
 
 /** Tools for which the project's rule is less strict than what holds without it. */
@@ -213,6 +243,12 @@ function unknownKey(key: string, path: readonly (string | number)[], schema: z.Z
   if (key === 'providers' && path.length === 0 && kind === 'project') {
     return `"providers" belongs in the user's own config, not in a project's: a repository must not choose where prompts are sent.`;
   }
+  if (key === 'models' && path.length === 0 && kind === 'project') {
+    return `"models" belongs in the user's own config, not in a project's: a repository must not say what a model costs.`;
+  }
+  if (key === 'streamDelta' && path.join() === 'hooks') {
+    return 'a command cannot watch "streamDelta": it would be started for every few words. Watch "afterLLM", or read `odin attach --json`.';
+  }
   const known = knownKeys(schema, path);
   const near = nearestName(key, known);
   return `unknown key "${key}"${where}. ${near === null ? `Known: ${known.join(', ')}.` : `Did you mean "${near}"?`}`;
@@ -221,13 +257,14 @@ function unknownKey(key: string, path: readonly (string | number)[], schema: z.Z
 /** The keys that an object at this path may have, from the JSON schema: it knows optional, record and nested alike. */
 function knownKeys(schema: z.ZodObject, path: readonly (string | number)[]): string[] {
   let at: JsonSchemaPart | undefined = schema.toJSONSchema({ io: 'input' }) as JsonSchemaPart;
-  for (const part of path) at = at?.properties?.[part] ?? at?.additionalProperties;
+  for (const part of path) at = at?.properties?.[part] ?? at?.items ?? at?.additionalProperties;
   return Object.keys(at?.properties ?? {}).filter((key) => key !== '$schema');
 }
 
 interface JsonSchemaPart {
   readonly properties?: Readonly<Record<string, JsonSchemaPart>>;
   readonly additionalProperties?: JsonSchemaPart;
+  readonly items?: JsonSchemaPart;
 }
 
 function lineAndColumn(text: string, offset: number): string {

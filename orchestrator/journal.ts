@@ -39,6 +39,8 @@ export type ClaimResult =
       readonly journal: SessionJournal;
       /** As it was submitted or changed since. A removed one is finished at once, as cancelled. */
       readonly message: InboxMessage;
+      /** Where the log begins: the request's `after`, or '0' when the journal does not have that event. */
+      readonly after: string;
       /** All events so far after `after`, the new claim last. */
       readonly log: readonly Journaled[];
     };
@@ -106,6 +108,7 @@ export async function claimSession(redis: OdinRedis, request: ClaimRequest): Pro
       waits: waits ?? NO_WAITS,
     }),
     message: messageOf(seq, fields, { mode, body, removed: removed === 1 }),
+    after,
     log: log.length < LOG_IN_CLAIM ? log : [...log, ...(await readLog(redis, sid, last))],
   };
 }

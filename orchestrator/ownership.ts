@@ -1,17 +1,22 @@
 // Which process runs the workspace's turns: the one that holds its kernel lock (DURABILITY 1). It runs them through the
 // dispatcher, and takes the requests of other processes from the control stream: cancels, and answers to questions.
 
-import { modelInfo } from '../llm/model-info.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import type { ToolContext } from '../shared/define-tool.ts';
 import { UserError } from '../shared/outcome.ts';
 import type { PermissionAnswer } from '../shared/ports.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
-import { getModeTools } from '../tools/registry.ts';
 import type { ModelPair } from './api.ts';
+import { type ArchivePolicy, type Archiver, createArchiver, DEFAULT_POLICY } from './archive-policy.ts';
+import { openScope } from './budget/ledger.ts';
+import { messageLimits, sessionCaps } from './budget/settings.ts';
 import { type Control, type ControlEntry, openControl } from './control.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import { takeUpChange } from './hooks/take-up-change.ts';
 import { nameJob } from './journal.ts';
+import { openMarks } from './journal-marks.ts';
+import { openSnapshots } from './journal-snapshot.ts';
+import { createPauses } from './pauses.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
 import { grantedHosts, readOpenQuestions } from './permissions-memory.ts';
 import { lock, tryLock } from './process-lock.ts';
@@ -23,6 +28,7 @@ import type { World } from './world.ts';
 export interface Owned {
   readonly dispatcher: Dispatcher;
   readonly runner: SessionRunner;
+  readonly archiver: Archiver;
 }
 
 export interface Ownership {
@@ -72,12 +78,21 @@ export function createOwnership(world: World): Ownership {
       nameJob: ({ sid, job }) => nameJob(handle.client, { sid, ws, job }),
       log,
     });
-    owned = { dispatcher, runner, release: () => held.release() };
+    const archiver = createArchiver({
+      place: { redis: handle.client, home: options.home },
+      ws,
+      policy: { ...DEFAULT_POLICY, ...world.config.sessions } as ArchivePolicy,
+      isIdle: runner.isIdle,
+      now: Date.now,
+      log,
+    });
+    owned = { dispatcher, runner, archiver, release: () => held.release() };
     return owned;
   };
 
   /** In this order: cancels and answers that wait are known before what they are about goes on. */
-  const takePart = ({ dispatcher, runner }: Owned): void => {
+  const takePart = ({ dispatcher, runner, archiver }: Owned): void => {
+    archiver.start();
     listen(runner)
       .then(() => (closing.aborted ? undefined : dispatcher.start()))
       .catch((error: unknown) => log('the queue did not open', { error: String(error) }));
@@ -163,6 +178,9 @@ export function createOwnership(world: World): Ownership {
     async stop() {
       await owned?.dispatcher.close();
       control?.close();
+      owned?.runner.save();
+      owned?.archiver.stop();
+      await owned?.archiver.leave();
     },
     release: () => owned?.release(),
   };
@@ -175,6 +193,8 @@ function createRunner(
   cancelledBy: (sid: string, seq: number) => string | null,
 ): SessionRunner {
   const { root, config, scrub, search, smallModel, log } = world;
+  const scope = openScope('process', world.options.caps ?? {});
+  const budgetPolicy = { scope, session: sessionCaps(config) };
   return createSessionRunner({
     redis: world.handle.client,
     ws: world.ws,
@@ -184,7 +204,10 @@ function createRunner(
     files: world.files,
     bus: world.bus,
     models,
-    maxSteps: config.maxSteps,
+    marks: openMarks(world.options.home),
+    snapshots: openSnapshots(world.options.home),
+    onPause: createPauses(world.options.notice ?? (() => {})),
+    limits: messageLimits(config),
     instructions: () => world.instructions(),
     cancelledBy,
     now: Date.now,
@@ -193,12 +216,15 @@ function createRunner(
       toolRule: (tool) => config.toolRules[tool],
       scrub,
       clean: cleanText,
-      tools: (wanted) => getModeTools(wanted, false),
+      tools: (wanted) => world.toolbox.tools(sid, wanted),
+      userHooks: world.hooks,
+      takeUpChange: (data) => takeUpChange(world.files, data),
       provider: (model) => models.provider(model),
-      maxOutputTokens: (model) => modelInfo(model).maxOutputTokens,
-      contextWindow: (model) => modelInfo(model).contextWindow,
+      models: world.models,
+      budgetPolicy,
+      maxOutputTokens: (model) => world.models.info(model).maxOutputTokens,
+      contextWindow: (model) => world.models.windowOf(model),
       contextSettings: config.context,
-      smallModel,
       stepTimeoutMs: config.stepTimeoutMs,
       retryDelayMs: world.options.retryDelayMs ?? retryDelayMs,
       cachedFiles: () => world.portOf(sid).list(),

@@ -4,7 +4,7 @@
 import { hostname } from 'node:os';
 import { AGENT_MACHINE } from '../machines/agent/machine.ts';
 import { TOOL_MACHINE } from '../machines/tool/machine.ts';
-import { type EventOf, JOURNAL_VERSION, type JournalEvent, type Journaled, type LiveEvent } from '../shared/events.ts';
+import { type EventOf, JOURNAL_VERSION, type JournalEvent, type Limits, type LiveEvent } from '../shared/events.ts';
 import { NO_USAGE } from '../shared/messages.ts';
 import type { Mode } from '../shared/modes.ts';
 import { Bug } from '../shared/outcome.ts';
@@ -20,13 +20,18 @@ import type { Files } from './files/files.ts';
 import type { InboxMessage } from './inbox-message.ts';
 import type { Instructions } from './instructions.ts';
 import { type ClaimResult, claimSession } from './journal.ts';
+import type { Marks } from './journal-marks.ts';
+import { Rewound } from './journal-owner.ts';
+import { closeRewound, rewoundEnd } from './journal-rewound.ts';
+import type { Snapshots } from './journal-snapshot.ts';
 import { type LiveStream, openLiveStream } from './live-stream.ts';
-import { withInlinePayload } from './payloads.ts';
+import { type OnPause, putPatiently } from './pauses.ts';
 import type { PermissionMemory } from './permissions-memory.ts';
 import { selfIdentity } from './process-identity.ts';
 import { createRecorder } from './recorder.ts';
 import type { OdinRedis } from './redis.ts';
-import { emptyMemory, remember, type SessionMemory } from './session-memory.ts';
+import type { SessionMemory } from './session-memory.ts';
+import { createRecall } from './session-recall.ts';
 import { type GivenTurnDeps, Left, type RunningTurn, startTurn, type TurnEnd } from './turn.ts';
 import type { Turn } from './turn-ticket.ts';
 
@@ -39,7 +44,12 @@ export interface RunnerDeps {
   readonly files: Files;
   readonly bus: EventBus;
   readonly models: ModelPair;
-  readonly maxSteps: number;
+  readonly marks: Marks;
+  readonly snapshots: Snapshots;
+  /** Something that the journal needs is full or away, or is back (null). */
+  readonly onPause: OnPause;
+  /** Of a message that says nothing else. */
+  readonly limits: Limits;
   /** What a session that is opened now gets as instructions. */
   instructions(): Instructions;
   /** What a turn needs besides its session. */
@@ -66,48 +76,56 @@ export interface SessionRunner {
   cancel(sid: string, seq: number | null, by: string): boolean;
   /** Stops everything without ending it: another process, or the next one, goes on with it. */
   abandonAll(): void;
+  /** Whether no message runs here. */
+  isIdle(): boolean;
+  /** Keeps what makes the next resume faster. */
+  save(): void;
 }
-
-/** Sessions whose folds stay in memory. */
-const KEPT_SESSIONS = 32;
 
 type Claimed = Extract<ClaimResult, { status: 'ok' }>;
 
 export function createSessionRunner(deps: RunnerDeps): SessionRunner {
-  const memories = new Map<string, SessionMemory>();
   const running = new Map<string, { readonly seq: number; readonly turn: RunningTurn }>();
+  const recall = createRecall({
+    blobs: deps.blobs,
+    snapshots: deps.snapshots,
+    isRunning: (sid) => running.has(sid),
+    isIdle: () => running.size === 0,
+  });
 
   const run: SessionRunner['run'] = async (wake, job, signal) => {
+    const known = recall.knownUpTo(wake.sid);
     const claim = await claimSession(deps.redis, {
       sid: wake.sid,
       seq: wake.seq,
       ws: deps.ws,
       claim: claimEvent(wake.seq, deps.now()),
+      marks: deps.marks,
+      waits: { signal, onPause: deps.onPause },
+      ...(known === undefined ? {} : { after: known }),
       ...(job === null ? {} : { job }),
     });
+    if (claim.status === 'rewound') return closeLost(wake);
     if (claim.status !== 'ok') return null;
-    const { memory, past } = await recall(wake, claim.log);
-    return runClaimed(wake, claim, memory, past, signal);
+    const { memory, past } = await recall.recall(wake, claim.after, claim.log);
+    const next = await runClaimed(wake, claim, memory, past, signal);
+    recall.ended(wake.sid, Number(claim.journal.lastId.split('-')[1]));
+    return next;
   };
 
-  /** The session's folds up to the claim, and the events of this message if it was started before. */
-  const recall = async (wake: Turn, log: readonly Journaled[]) => {
-    const kept = memories.get(wake.sid);
-    const memory = kept && log.some(({ id }) => id === kept.upTo) ? kept : emptyMemory(wake.sid);
-    const known = log.findIndex(({ id }) => id === memory.upTo) + 1;
-    const fresh: Journaled[] = [];
-    for (const { id, event } of log.slice(known)) {
-      fresh.push({ id, event: await withInlinePayload(event, (blob) => deps.blobs.getPayload({ blob })) });
-    }
-    for (const { id, event } of fresh) remember(memory, event, id);
-    memories.delete(wake.sid);
-    memories.set(wake.sid, memory);
-    for (const sid of memories.keys()) {
-      if (memories.size <= KEPT_SESSIONS) break;
-      if (!running.has(sid)) memories.delete(sid);
-    }
-    const from = fresh.findIndex(({ event }) => event.type === 'msg.start' && event.seq === wake.seq);
-    return { memory, past: from < 0 ? [] : fresh.slice(from).map(({ event }) => event) };
+  /** Redis has lost what was done: what was begun ends with a word about it, and whoever follows it here hears of it. */
+  const closeLost = async ({ sid, seq }: Turn): Promise<null> => {
+    recall.drop(sid);
+    const { redis, marks, ws, now } = deps;
+    const claim = (of: number) => claimEvent(of, now());
+    const written = await closeRewound({ redis, marks, ws, sid, claim, now });
+    const view = createStreamView(sid);
+    for (const { id, event } of written) deps.bus.publish(sid, () => view.journaled(id, event));
+    if (written.some(({ event }) => event.type === 'msg.done' && event.seq === seq)) return null;
+    // A message that Redis does not even know: it has no place in the journal, and its followers must not wait for ever.
+    const lost = view.journaled('', rewoundEnd(seq, now())).map((event) => ({ ...event, id: null }));
+    deps.bus.publish(sid, () => lost);
+    return null;
   };
 
   const runClaimed = async (
@@ -125,7 +143,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     const recorder = createRecorder({
       journal,
       memory,
-      putBlob: (text) => deps.blobs.put(text),
+      putBlob: (text) => putPatiently(deps.blobs, text, { signal, onPause: deps.onPause }),
       before: (event) =>
         event.type === 'tool.done' || event.type === 'files.moved' ? deps.files.syncs.underWay() : null,
       onRecorded(event) {
@@ -182,11 +200,13 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       return await finish(end);
     } catch (error) {
       // What was folded and not journaled is wrong now.
-      memories.delete(sid);
+      recall.drop(sid);
+      if (error instanceof Rewound) await closeLost(wake);
       throw error instanceof Left ? new Fenced('This process has left the session.') : error;
     } finally {
       signal.removeEventListener('abort', leave);
       if (running.get(sid)?.turn === turn) running.delete(sid);
+      journal.release();
     }
   };
 
@@ -215,6 +235,8 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     abandonAll() {
       for (const { turn } of running.values()) turn.abandon();
     },
+    isIdle: () => running.size === 0,
+    save: recall.save,
   };
 }
 
@@ -237,7 +259,7 @@ async function startEvent(message: InboxMessage, deps: RunnerDeps): Promise<Even
     model: message.options.command ? '' : (message.options.model ?? deps.models.model),
     ...fallbacksOf(message, deps.models),
     smallModel: message.options.command ? '' : (message.options.smallModel ?? deps.models.smallModel),
-    limits: { maxSteps: message.limits.maxSteps ?? deps.maxSteps },
+    limits: { ...deps.limits, ...message.limits },
     ...(message.options.command === undefined ? {} : { command: message.options.command }),
     at: deps.now(),
   };

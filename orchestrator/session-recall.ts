@@ -1,0 +1,111 @@
+// The folds of the sessions that this process runs: in memory while they are in use, from a snapshot and the end of the journal when
+// they are taken up again, from the whole journal when there is neither (DURABILITY 5.3). It decides when a snapshot is due and
+// writes it while nothing runs.
+
+import type { JournalEvent, Journaled } from '../shared/events.ts';
+import type { Blobs } from './blobs.ts';
+import type { Snapshots } from './journal-snapshot.ts';
+import { withInlinePayload } from './payloads.ts';
+import { emptyMemory, remember, type SessionMemory } from './session-memory.ts';
+
+export interface Recalled {
+  readonly memory: SessionMemory;
+  /** The events of the message that is to run, from its msg.start on, if it was begun before. */
+  readonly past: readonly JournalEvent[];
+}
+
+export interface SessionRecall {
+  /** Up to where the session is known without its journal; undefined when it must be read from the beginning. */
+  knownUpTo(sid: string): string | undefined;
+  /** Folds what a claim has brought: the log after `after`, which is `knownUpTo` or '0'. */
+  recall(
+    message: { readonly sid: string; readonly seq: number },
+    after: string,
+    log: readonly Journaled[],
+  ): Promise<Recalled>;
+  /** A message has ended with so many events; its folds stay. */
+  ended(sid: string, events: number): void;
+  /** What is in memory is not what is in the journal. */
+  drop(sid: string): void;
+  /** Writes the snapshots that are due. */
+  save(): void;
+}
+
+/** Sessions whose folds stay in memory. */
+const KEPT_SESSIONS = 32;
+/** Events after which the next resume is worth a new snapshot. They cost it about 40 ms. */
+const SNAPSHOT_EVENTS = 1000;
+const IDLE_MS = 500;
+
+export function createRecall(deps: {
+  readonly blobs: Blobs;
+  readonly snapshots: Snapshots;
+  isRunning(sid: string): boolean;
+  isIdle(): boolean;
+}): SessionRecall {
+  const { blobs, snapshots } = deps;
+  const memories = new Map<string, SessionMemory>();
+  /** Events since the snapshot. */
+  const unsaved = new Map<string, number>();
+  let timer: NodeJS.Timeout | null = null;
+
+  const save = (): void => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    for (const [sid, events] of unsaved) {
+      const memory = memories.get(sid);
+      if (!memory) unsaved.delete(sid);
+      if (!memory || events < SNAPSHOT_EVENTS || deps.isRunning(sid) || memory.state.isExecuting) continue;
+      snapshots.write(sid, memory);
+      unsaved.set(sid, 0);
+    }
+  };
+
+  const saveWhenIdle = (): void => {
+    timer ??= setTimeout(() => {
+      timer = null;
+      if (deps.isIdle()) save();
+      else saveWhenIdle();
+    }, IDLE_MS).unref();
+  };
+
+  const forgetOldest = (): void => {
+    for (const sid of memories.keys()) {
+      if (memories.size <= KEPT_SESSIONS) break;
+      if (!deps.isRunning(sid)) memories.delete(sid);
+    }
+  };
+
+  return {
+    knownUpTo(sid) {
+      const memory = memories.get(sid) ?? snapshots.read(sid);
+      if (memory) memories.set(sid, memory);
+      return memory?.upTo;
+    },
+    async recall({ sid, seq }, after, log) {
+      const known = memories.get(sid);
+      const memory = known?.upTo === after ? known : emptyMemory(sid);
+      const fresh: Journaled[] = [];
+      for (const { id, event } of log) {
+        fresh.push({ id, event: await withInlinePayload(event, (blob) => blobs.getPayload({ blob })) });
+      }
+      for (const { id, event } of fresh) remember(memory, event, id);
+      memories.delete(sid);
+      memories.set(sid, memory);
+      unsaved.set(sid, (unsaved.get(sid) ?? 0) + fresh.length);
+      forgetOldest();
+      const from = fresh.findIndex(({ event }) => event.type === 'msg.start' && event.seq === seq);
+      return { memory, past: from < 0 ? [] : fresh.slice(from).map(({ event }) => event) };
+    },
+    ended(sid, events) {
+      const sum = (unsaved.get(sid) ?? 0) + events;
+      unsaved.set(sid, sum);
+      if (sum >= SNAPSHOT_EVENTS) saveWhenIdle();
+    },
+    drop(sid) {
+      memories.delete(sid);
+      unsaved.delete(sid);
+    },
+    save,
+  };
+}
