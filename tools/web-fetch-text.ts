@@ -1,6 +1,7 @@
 // What the model gets of a page (SPEC O20, SAFETY 5): always inside a frame that says where it is from and how long it is, and that the
 // text in it cannot close.
 
+import type { SmallPrompt } from '../shared/ports.ts';
 import type { WebPage, WebTarget } from '../shared/web-port.ts';
 import { capText } from './cap-text.ts';
 
@@ -58,11 +59,11 @@ Answer from the page alone, shortly and exactly. Copy code, commands, names, ver
 If the page does not hold the answer, say so and name what it holds instead, with the addresses of links that may help.`;
 
 /** What the lesser model is asked. */
-export function pageQuestion(page: WebPage, prompt: string): { readonly system: string; readonly user: string } {
+export function pageQuestion(page: WebPage, prompt: string): SmallPrompt {
   const text = capText(
     page.text,
     'The middle of the page is not here; say so if the answer may be in it.',
     MAX_READ_CHARS,
   );
-  return { system: SYSTEM, user: `${framed(page, text, page.url)}\n\nThe question: ${prompt}` };
+  return { purpose: 'web_page', system: SYSTEM, user: `${framed(page, text, page.url)}\n\nThe question: ${prompt}` };
 }

@@ -62,10 +62,10 @@ const THROWN: Readonly<Record<string, readonly [code: string, message: string] |
 /** The first code on the way down the causes. */
 function codeOf(error: unknown): string {
   let at: unknown = error;
-  for (let depth = 0; depth < 8 && at instanceof Error; depth++) {
-    const { code, errors } = at as { code?: unknown; errors?: readonly unknown[] };
+  for (let depth = 0; depth < 8 && typeof at === 'object' && at !== null; depth++) {
+    const { code, cause, errors } = at as { code?: unknown; cause?: unknown; errors?: readonly unknown[] };
     if (typeof code === 'string') return code;
-    at = at.cause ?? errors?.[0];
+    at = cause ?? errors?.[0];
   }
   return '';
 }

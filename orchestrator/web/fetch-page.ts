@@ -65,6 +65,7 @@ export async function fetchPage(
     for (let hop = 0; hop <= limits.maxRedirects; hop++) {
       const judged = judgeUrl(at.url, rules);
       if (!judged.ok) return judged;
+      at = judged.value;
       const response = await get(at, dispatcher, either);
       const location = response.headers.get('location');
       if (!isRedirect(response.status) || location === null) return await read(response, at, limits);
