@@ -8,6 +8,8 @@ import type { Outcome } from '../shared/outcome.ts';
 import type { ModelProvider, PermissionAnswer } from '../shared/ports.ts';
 import type { QueuedMessage, State } from '../shared/state.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
+import type { Hook } from './hooks/hook.ts';
+import type { ToolMiddleware } from './middleware/tool-middleware.ts';
 import type { FetchRules } from './web/fetch-page.ts';
 
 /** The models of a run: `provider/name`, and how to reach them. Keys stay inside the provider objects. */
@@ -31,6 +33,8 @@ export interface OpenOptions {
   readonly models?: ModelPair;
   /** Without models: run this process's own file commands (undo, redo) when nobody else runs the workspace. */
   readonly commandsOnly?: boolean;
+  /** What everything that runs in this process may spend in sum (SPEC E7). Absent: no limit. */
+  readonly caps?: { readonly usd?: number; readonly tokens?: number };
   /** Who answers questions of the turns that run here. Absent: nobody, so the answer is no. */
   readonly permission?: PermissionPolicy;
   /** A question of any session that runs here begins to wait, or its answer is there: for a terminal that shows them all. */
@@ -41,6 +45,10 @@ export interface OpenOptions {
   retryDelayMs?(attempt: number, retryAfterMs: number | undefined): number;
   /** What WebFetch may dial, for tests with a server of their own. Absent: the public web alone. */
   readonly webRules?: FetchRules;
+  /** Functions that are called at points of a message (SPEC E5), before those of the settings. */
+  readonly hooks?: readonly Hook[];
+  /** Wraps the executions of tools (SPEC E17), the first outermost. */
+  readonly middleware?: readonly ToolMiddleware[];
   /** What happens inside, for a log file: no prompts, no secrets. */
   log?(message: string, detail: Readonly<Record<string, unknown>>): void;
 }

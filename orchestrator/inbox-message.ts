@@ -38,6 +38,9 @@ const bodySchema = z.union([
 ]);
 const detailsSchema = z.strictObject({
   maxSteps: z.int().exactOptional(),
+  usd: z.number().exactOptional(),
+  tokens: z.number().exactOptional(),
+  timeoutMs: z.number().exactOptional(),
   model: z.string().exactOptional(),
   smallModel: z.string().exactOptional(),
   fallbackModels: z.array(z.string()).exactOptional(),
@@ -47,15 +50,19 @@ const detailsSchema = z.strictObject({
 /** Others can write to a shared Redis, so what comes from there is checked like anything from outside. */
 export function messageOf(seq: number, fields: readonly string[], change: MessageChange): InboxMessage {
   const field = (name: string): string => fields[fields.indexOf(name) + 1] ?? '';
-  const { maxSteps, ...options } = detailsSchema.parse(JSON.parse(field('limits')));
+  const { maxSteps, usd, tokens, timeoutMs, ...options } = detailsSchema.parse(JSON.parse(field('limits')));
   return {
     seq,
     mid: field('mid'),
     mode: modeSchema.parse(change.mode === '' ? field('mode') : change.mode),
     body: bodySchema.parse(JSON.parse(change.body === '' ? field('p') : change.body)),
-    limits: maxSteps === undefined ? {} : { maxSteps },
+    limits: given({ maxSteps, usd, tokens, timeoutMs }),
     options,
     at: Number(field('at')),
     removed: change.removed,
   };
 }
+
+/** Without what is undefined. */
+const given = (limits: { readonly [K in keyof Limits]: Limits[K] | undefined }): Partial<Limits> =>
+  Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));

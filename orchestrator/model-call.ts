@@ -10,6 +10,7 @@ import { type ModelAnswer, type ToolSpec, toolCallsOf, type Usage } from '../sha
 import { fail, type Outcome, ok, UserError } from '../shared/outcome.ts';
 import type { ModelDelta, ModelProvider } from '../shared/ports.ts';
 import { scrubJson } from '../shared/scrub.ts';
+import { countedUsage } from './budget/with-accounts.ts';
 import { withOwnCallIds } from './call-ids.ts';
 import { checkFit } from './context-fit.ts';
 import { openQuestions } from './permissions-memory.ts';
@@ -17,14 +18,17 @@ import { pickModel } from './pick-model.ts';
 import { promptHash } from './session-memory.ts';
 import type { TurnDeps } from './turn.ts';
 
-type CallModel = Extract<AgentEffect, { type: 'callModel' }>;
+type CallModel = Extract<AgentEffect, { type: 'callModel' }> & {
+  /** What hooks have to say to the model with this request. */
+  readonly note?: string | null;
+};
 
 /** Resolves when llm.res or llm.fail is recorded; rejects when the journal is no longer ours. */
 export async function callModel(
   deps: TurnDeps,
   start: EventOf<'msg.start'>,
   specs: readonly ToolSpec[],
-  { op, attempt, repeats, model: index }: CallModel,
+  { op, attempt, repeats, model: index, note = null }: CallModel,
   signal: AbortSignal,
 ): Promise<void> {
   const model = pickModel(start, index);
@@ -42,9 +46,10 @@ export async function callModel(
   const { history } = deps.memory;
   const fit = checkFit(deps, { op, model, request: buildRequest({ ...base, history }), facts });
   if (fit.full) return deps.recorder.record(fit.full);
-  const asked = deps.budget.plannerRoom({ model, inputTokens: fit.tokens, maxOutputTokens: fit.maxOutputTokens }, signal);
-  const room = asked instanceof Promise ? await asked : asked;
-  if (room === null) return;
+  const wanted = { model, inputTokens: fit.tokens, maxOutputTokens: fit.maxOutputTokens };
+  const room = deps.budget.plannerRoom(wanted, signal);
+  const maxOutputTokens = room instanceof Promise ? await room : room;
+  if (maxOutputTokens === null) return;
   if (news) deps.memory.told = news.told;
   deps.recorder.record({
     type: 'llm.req',
@@ -57,7 +62,6 @@ export async function callModel(
     at: deps.now(),
   });
   // Built after the fold of llm.req, which has put the facts into the newest message.
-  const { maxOutputTokens } = room;
   const request = buildRequest({ ...base, maxOutputTokens, history: deps.memory.history });
   const ready = deps.recorder.flushed();
   ready.catch(() => {});
@@ -75,7 +79,7 @@ export async function callModel(
       })
     : provider;
   await ready;
-  if (outcome.ok) recordAnswer(deps, start.seq, op, outcome.value);
+  if (outcome.ok) recordAnswer(deps, start.seq, op, outcome.value, fit.tokens);
   else {
     const failure = scrubJson(outcome.failure, deps.scrub);
     deps.recorder.record({ type: 'llm.fail', op, failure, ...(spent ? { usage: spent } : {}), at: deps.now() });
@@ -105,30 +109,35 @@ function newFacts(deps: TurnDeps, repeats: number): { readonly text: string | nu
       questions: openQuestions(permissions).map(({ question }) => question),
       repeats,
       root: deps.root,
+      budget: deps.budget.near(),
     },
     REPEATS_TOLD,
   );
 }
+
+const withNote = (facts: string | null, note: string | null): string | null =>
+  facts === null || note === null ? (facts ?? note) : `${facts}\n${note}`;
 
 function showDelta(deps: TurnDeps, op: OpId, delta: ModelDelta): void {
   if (delta.type === 'args') deps.live.publish({ ...delta, op });
   else deps.live.publish({ type: delta.type, op, delta: delta.delta });
 }
 
-function recordAnswer(deps: TurnDeps, seq: number, op: OpId, answer: ModelAnswer): void {
+function recordAnswer(deps: TurnDeps, seq: number, op: OpId, answer: ModelAnswer, inputEstimate: number): void {
   const turn = Number(op.split('.')[1]);
+  const parts = withOwnCallIds(answer.parts, op, deps.memory.history.messages);
   deps.recorder.record({
     type: 'llm.res',
     op,
-    parts: { inline: answer.parts },
-    calls: toolCallsOf(answer.parts).map((call, index) => ({
+    parts: { inline: parts },
+    calls: toolCallsOf(parts).map((call, index) => ({
       op: opId(seq, turn, index + 1),
       callId: call.callId,
       name: call.name,
       argsHash: sha256(call.rawArgs),
     })),
     stop: answer.stop,
-    usage: answer.usage,
+    ...countedUsage(deps.memory.tokens, answer, inputEstimate),
     model: answer.model,
     at: deps.now(),
   });

@@ -1,12 +1,15 @@
 // The facade of api.ts over an open world: what the command line may ask for, each in terms of the parts that do it.
 
+import { cleanText } from '../shared/clean-text.ts';
 import type { Question } from '../shared/events.ts';
 import { opId, ulid } from '../shared/ids.ts';
+import type { Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
-import { getModeTools } from '../tools/registry.ts';
 import type { Odin, OpenOptions, OpenQuestion } from './api.ts';
 import { sendControl } from './control.ts';
 import { followFromRedis, followOwn } from './follow-session.ts';
+import { createHooks, type Hooks } from './hooks/run-hooks.ts';
+import { insistOnPrices } from './budget/insist-on-prices.ts';
 import { createOwnership, type Ownership } from './ownership.ts';
 import { askNobody } from './permissions.ts';
 import { NO_PERMISSIONS, readOpenQuestions } from './permissions-memory.ts';
@@ -43,6 +46,7 @@ function facade(world: World, ownership: Ownership): Odin {
     served: () => ownership.isTaken(),
     diff: (sid) => readDiff(world, sid),
     async submit(sid, { mode, body, limits, mid, ...options }) {
+      if (!options.command) insistOnPrices(world, limits, options);
       const submitted = await inbox.submit({
         sid,
         mid: mid ?? ulid(),
@@ -101,7 +105,8 @@ function facade(world: World, ownership: Ownership): Odin {
       runToolAlone({
         name,
         args,
-        tools: getModeTools(mode, false),
+        tools: world.toolbox.tools(ALONE, mode),
+        hooks: hooksAlone(world, mode),
         permissions: askNobody(),
         rule: config.toolRules[name],
         signal,
@@ -149,6 +154,18 @@ async function readQuestions({ inbox, handle }: World): Promise<readonly OpenQue
   );
   return lists.flat().toSorted((a, b) => a.askedAt - b.askedAt);
 }
+
+/** What the hooks of a call without a session have to tell goes to the user at once: there is no journal. */
+const hooksAlone = ({ root, scrub, hooks, options }: World, mode: Mode): Hooks =>
+  createHooks(hooks, {
+    place: { session: ALONE, seq: 0, mode, root },
+    scrub,
+    clean: cleanText,
+    record: ({ name, outcome, message }) => options.notice?.(`hook ${name} ${outcome}: ${message}`),
+    now: Date.now,
+  });
+
+const ALONE = 'alone';
 
 const noQuestion = (id: string): UserError =>
   new UserError(

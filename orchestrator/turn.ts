@@ -2,6 +2,7 @@
 // order of things (journal before effect); model-call.ts, tool-step.ts and tool-call.ts do the work.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ModelTable } from '../llm/model-info.ts';
 import type { AgentEffect, AgentEvent } from '../machines/agent/events.ts';
 import { toAgentEvent } from '../machines/agent/from-journal.ts';
 import { agentMachine } from '../machines/agent/machine.ts';
@@ -13,6 +14,8 @@ import type { Failure, Outcome } from '../shared/outcome.ts';
 import type { ModelProvider, SmallModelPort } from '../shared/ports.ts';
 import type { CachedFileInfo } from '../shared/state.ts';
 import { answerText, foldSaid, NOTHING_SAID } from './answer-text.ts';
+import type { BudgetPolicy, MessageBudget } from './budget/message-budget.ts';
+import { withAccounts } from './budget/with-accounts.ts';
 import { compactContext } from './compact-context.ts';
 import type { ContextSettings } from './config.ts';
 import type { Hook } from './hooks/hook.ts';
@@ -47,6 +50,15 @@ export interface TurnDeps extends ToolCallDeps {
   finishIntent(intent: EventOf<'tool.intent'>, call: ToolCallSummary): Promise<Outcome<ToolResponse> | null>;
 }
 
+/** A turn's hooks are not bound to it yet. */
+export type UnhookedTurnDeps = Omit<TurnDeps, 'hooks'> & {
+  /** Hooks in code and those of the settings (SPEC E5). */
+  readonly userHooks: readonly Hook[];
+};
+
+/** What a turn is given: neither are its accounts. */
+export type GivenTurnDeps = Omit<UnhookedTurnDeps, 'budget' | 'smallModel'> & { readonly budgetPolicy: BudgetPolicy };
+
 export interface TurnEnd {
   readonly status: EndReason;
   readonly answer: string;
@@ -69,8 +81,18 @@ export interface RunningTurn {
  * Starts a message's turn, or goes on with one whose events (`past`, from msg.start on) are in the journal and folded into
  * the memory already. A new turn begins to move when its msg.start is recorded.
  */
-export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: readonly JournalEvent[]): RunningTurn {
-  const deps = silenced(given, () => left);
+export function startTurn(
+  given: GivenTurnDeps,
+  start: EventOf<'msg.start'>,
+  past: readonly JournalEvent[],
+): RunningTurn {
+  const accounted = withAccounts(
+    silenced(given, () => left),
+    start,
+    past,
+  );
+  const deps = withHooks(accounted, start);
+  const hooks = createTurnHooks(deps, start);
   const end = Promise.withResolvers<TurnEnd>();
   const modelAbort = new AbortController();
   const tools = deps.tools(start.mode);
@@ -88,7 +110,7 @@ export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: re
     if (left) return;
     switch (effect.type) {
       case 'callModel':
-        return ask(callModel(deps, start, specs, effect, modelAbort.signal));
+        return ask(hooks.askModel(effect, (note) => callNow(effect, note), modelAbort.signal));
       case 'compact':
         hooks.compacting(effect);
         return ask(compactContext(deps, start, specs, effect, modelAbort.signal));
@@ -114,10 +136,15 @@ export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: re
     run(work);
   };
 
+  const callNow = (effect: Extract<AgentEffect, { type: 'callModel' }>, note: string | null) =>
+    callModel(deps, start, specs, { ...effect, note }, modelAbort.signal).finally(() => deps.budget.settlePlanner());
+
   /** A call that was aborted still says what it has cost: that belongs before the message's end. */
   const finish = async (effect: Extract<AgentEffect, { type: 'finish' }>) => {
     await Promise.race([asked.catch(() => {}), sleep(ABORT_MS, undefined, { ref: false })]);
-    end.resolve({ ...effect, answer: answerText(effect, said, start.limits.maxSteps) });
+    const ended = { ...effect, answer: answerText(effect, said, start.limits.maxSteps) };
+    if (hooks.done) await hooks.done(ended);
+    end.resolve(ended);
   };
 
   const startTools = async (summaries: readonly ToolCallSummary[]) => {
@@ -133,22 +160,31 @@ export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: re
   const models = 1 + (start.fallbackModels?.length ?? 0);
   const input = { seq: start.seq, limits: start.limits, models };
   const actor = resumeActor<AgentEvent, AgentEffect>(agentMachine, input, seen, { perform });
+  const stopClock = deps.budget.startClock(() => actor.isDone());
 
   return {
     onRecorded(event) {
+      hooks.recorded(event);
       said = foldSaid(said, event);
       const agentEvent = toAgentEvent(event);
       if (agentEvent) actor.send(agentEvent);
     },
-    cancel: (by) => deps.record({ type: 'cancel', seq: start.seq, by, at: deps.now() }),
+    cancel(by) {
+      deps.record({ type: 'cancel', seq: start.seq, by, at: deps.now() });
+      if (actor.isDone()) hooks.abort();
+    },
     abandon() {
       left = true;
+      hooks.abort();
       modelAbort.abort();
       cancelCalls();
       retry.clear();
       end.reject(new Left());
     },
-    end: end.promise.finally(() => retry.clear()),
+    end: end.promise.finally(() => {
+      retry.clear();
+      stopClock();
+    }),
   };
 }
 
@@ -156,7 +192,7 @@ export function startTurn(given: TurnDeps, start: EventOf<'msg.start'>, past: re
 const ABORT_MS = 2_000;
 
 /** After leaving, what the aborted effects come back with is not what happened: the next process does them anew. */
-function silenced(deps: TurnDeps, isLeft: () => boolean): TurnDeps {
+function silenced(deps: GivenTurnDeps, isLeft: () => boolean): GivenTurnDeps {
   const record = (event: JournalEvent) => {
     if (!isLeft()) deps.record(event);
   };

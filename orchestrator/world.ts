@@ -2,6 +2,7 @@
 // nothing; who owns the workspace is ownership.ts, the facade is odin.ts.
 
 import { homedir } from 'node:os';
+import { createModelTable, type ModelTable } from '../llm/model-info.ts';
 import type { FilesPort } from '../shared/files-port.ts';
 import { UserError } from '../shared/outcome.ts';
 import type { SmallModelPort } from '../shared/ports.ts';
@@ -16,18 +17,21 @@ import { createEventBus, type EventBus } from './event-bus.ts';
 import { type Commands, openCommands } from './exec/commands.ts';
 import type { FileCacheConfig } from './files/file-cache.ts';
 import { createFiles, type Files } from './files/files.ts';
+import { commandHook } from './hooks/command-hook.ts';
+import type { Hook } from './hooks/hook.ts';
 import { type Inbox, openInbox } from './inbox.ts';
 import { type Instructions, readInstructions } from './instructions.ts';
 import { workspaceId } from './keys.ts';
 import { type Log, openLog } from './log.ts';
+import { createToolbox, type Toolbox } from './middleware/toolbox.ts';
 import { openRuleStore, type RuleStore } from './permissions-rules.ts';
 import { openHeavyPool, openPagePool } from './pool.ts';
 import { openTurnQueue, type TurnQueue } from './queue.ts';
 import { connectRedis, type RedisHandle } from './redis.ts';
 import { openSearch } from './search.ts';
 import { openSmallModel } from './small-model.ts';
-import { openWeb, type Web } from './web/web.ts';
 import { isFolderTrusted } from './trust.ts';
+import { openWeb, type Web } from './web/web.ts';
 import { findRoot } from './workspace.ts';
 
 export interface World {
@@ -37,6 +41,8 @@ export interface World {
   readonly ws: string;
   readonly handle: RedisHandle;
   readonly config: Config;
+  /** Windows and prices, the user's word on them first. */
+  readonly models: ModelTable;
   readonly blobs: Blobs;
   readonly files: Files;
   readonly inbox: Inbox;
@@ -47,6 +53,9 @@ export interface World {
   readonly commands: Commands;
   readonly ruleStore: RuleStore;
   readonly commandRules: CommandRulesSource;
+  readonly toolbox: Toolbox;
+  /** The caller's, then those of the settings. */
+  readonly hooks: readonly Hook[];
   readonly scrub: Scrub;
   readonly log: Log;
   /** Aborts when the process begins to leave. */
@@ -92,6 +101,8 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
   const log = options.log ?? logFile.log;
   const ruleStore = openRuleStore(home, root);
   const ports = new Map<string, FilesPort>();
+  const toolbox = createToolbox(config.tools, options.middleware ?? []);
+  const hookPlace = { root, env: process.env, ended: () => toolbox.filesMayHaveChanged() };
 
   return {
     options,
@@ -99,6 +110,7 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     ws,
     handle,
     config,
+    models: createModelTable(config.models),
     blobs,
     files,
     inbox: openInbox(handle.client, blobs, ws, root, openArchive({ redis: handle.client, home })),
@@ -111,6 +123,8 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     commandRules: createCommandRules(config, ruleStore, options.permission?.allow ?? [], () =>
       isFolderTrusted(home, root),
     ),
+    toolbox,
+    hooks: [...(options.hooks ?? []), ...config.hooks.map((hook) => commandHook(hook, hookPlace))],
     scrub,
     log,
     closing: closing.signal,

@@ -17,6 +17,8 @@ export interface CurrentFacts {
   /** Identical steps in a row, from the agent machine. */
   readonly repeats: number;
   readonly root: string;
+  /** That a limit is near; null while none is. Told once, as it was when it came near. */
+  readonly budget?: string | null;
 }
 
 /** Of files. All else is told in any case. */
@@ -32,6 +34,7 @@ export function renderFacts(
   repeatsTold: number,
 ): { readonly text: string | null; readonly told: ToldFacts } {
   const current = factLines(now);
+  if (now.budget) current.set('budget', told.get('budget') ?? now.budget);
   const fresh = [...current].filter(([key, line]) => told.get(key) !== line);
   const isFile = ([key]: readonly [string, string]): boolean => key.startsWith(FILE);
   const files = fresh.filter(isFile);

@@ -1,0 +1,50 @@
+// Binds a turn to its message's budget and accounts (SPEC E7, E16): the planner and every call of the lesser model ask for room first, and
+// what they have used is in the journal after.
+
+import { estimateText, type TokenMemory } from '../../llm/context/token-estimate.ts';
+import { costOf } from '../../llm/model-info.ts';
+import type { EventOf, JournalEvent } from '../../shared/events.ts';
+import type { ModelAnswer, Usage } from '../../shared/messages.ts';
+import { createSmallModel } from '../small-model.ts';
+import type { GivenTurnDeps, UnhookedTurnDeps } from '../turn.ts';
+import { openMessageBudget } from './message-budget.ts';
+
+/** `past` are the message's events so far. */
+export function withAccounts(
+  given: GivenTurnDeps,
+  start: EventOf<'msg.start'>,
+  past: readonly JournalEvent[],
+): UnhookedTurnDeps {
+  const { budgetPolicy, ...deps } = given;
+  const budget = openMessageBudget({ ...deps, budget: budgetPolicy }, start, past);
+  const smallModel = createSmallModel({
+    model: start.smallModel,
+    provider: (model) => deps.provider(model),
+    budget,
+    costOf: (usage) => ({ usd: costOf(deps.models.info(start.smallModel), usage), tokens: usage.input + usage.output }),
+    used(purpose, usage, estimated) {
+      const { seq, smallModel: model } = start;
+      const mark = estimated ? { estimated } : {};
+      deps.record({ type: 'aux.used', seq, purpose, model, usage, ...mark, at: deps.now() });
+    },
+  });
+  return {
+    ...deps,
+    budget,
+    smallModel,
+    context: (call, more) => ({ ...deps.context(call, more), model: smallModel }),
+  };
+}
+
+/** An answer's usage as its provider counted it, or an estimate, marked as such, where it counts nothing. */
+export function countedUsage(
+  tokens: TokenMemory,
+  answer: ModelAnswer,
+  inputEstimate: number,
+): { readonly usage: Usage; readonly estimated?: true } {
+  const { usage, parts, model } = answer;
+  if (usage.input > 0) return { usage };
+  const said = parts.map((part) => (part.type === 'tool_call' ? part.name + part.rawArgs : part.text)).join('\n');
+  const output = usage.output > 0 ? usage.output : estimateText(tokens, model, said);
+  return { usage: { ...usage, input: inputEstimate, output }, estimated: true };
+}
