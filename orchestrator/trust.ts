@@ -68,7 +68,8 @@ export function readConfigText(path: string): string | null {
     return readFileSync(path, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    // A folder of that name stands in for the file while a command runs (exec/guard-control.ts).
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return null;
     throw new UserError(`${path} cannot be read (${code}). Make it readable, or remove it.`);
   }
 }

@@ -51,7 +51,8 @@ export async function judgeCommand(command: string, timeoutMs: number | null, ct
     command,
     cwd,
     timeoutMs,
-    profile: ctx.mode === 'edit' ? 'read-write' : 'read-only',
+    // What only reads needs no more, in any mode.
+    profile: ctx.mode === 'edit' && decision.class !== 'allow-readonly' ? 'read-write' : 'read-only',
     network: ctx.mode === 'edit' && decision.op === 'network',
     extraPaths: extraPaths(decision),
     opKey: ctx.op,

@@ -15,6 +15,7 @@ import type {
 import { cancelled, fail, type Outcome, ok } from '../../shared/outcome.ts';
 import { type CommandIntent, commandIntent } from './command-intent.ts';
 import { gitIdentityFile } from './git-identity.ts';
+import { releaseLeft } from './guard-control.ts';
 import { findProcessLimit, MAX_PROCESSES } from './limits.ts';
 import { outputPiece } from './output-file.ts';
 import { type Resumed, resumeCommand } from './resume-command.ts';
@@ -71,6 +72,7 @@ export function openCommands(options: CommandsOptions): Commands {
     const { sandbox } = await find();
     if (gitConfig === undefined) {
       gitConfig = gitIdentityFile(options.userHome, folder);
+      releaseLeft(root, folder);
       void removeOld(folder);
     }
     // Mounts go by real paths.

@@ -18,6 +18,8 @@ export interface Tree {
   /** Value of the mark. */
   readonly mark: string;
   readonly cgroup: string | null;
+  /** In a sandbox, where all of it ends with the first. */
+  readonly confined: boolean;
 }
 
 /** SIGTERM, a while to leave, SIGKILL. Resolves when nothing of it runs any more. */
@@ -54,6 +56,12 @@ function stopAll(tree: Tree): void {
 /** What is left in the group of a command that has ended. */
 export function killGroup(group: number): void {
   signal(-group, 'SIGKILL');
+}
+
+/** What is left of a command that has ended, wherever it went. */
+export function killRest(tree: Tree): void {
+  killGroup(tree.group);
+  if (!tree.confined) for (const pid of members(tree)) signal(pid, 'SIGKILL');
 }
 
 function signalTree(tree: Tree, name: NodeJS.Signals): void {

@@ -6,6 +6,7 @@ import type { CommandResult } from '../../shared/exec-port.ts';
 import { isAlive } from '../process-identity.ts';
 import { markOf } from './command-env.ts';
 import { bootId, type CommandIntent } from './command-intent.ts';
+import { releaseControl } from './guard-control.ts';
 import { cgroupOf } from './limits.ts';
 import { commandResult, followCommand, type Place, type Started, startCommand, stopReasonOf } from './run-command.ts';
 import { attemptFolder, claimNever, type ShimState, shimState } from './shim.ts';
@@ -42,11 +43,12 @@ export async function resumeCommand(
   for (let attempt = 0; attempt < MAX_ATTEMPTS; ) {
     const dir = attemptFolder(intent.dir, attempt);
     const state = await settledState(dir);
+    if (state.kind !== 'running') releaseControl(dir);
     if (state.kind === 'exited') return ended('before', dir);
     if (state.kind === 'lost') return { kind: 'unknown' };
     if (state.kind === 'running') {
       const mark = markOf(dir);
-      const tree = { group: state.shim.pid, mark, cgroup: cgroupOf(place.limit, mark) };
+      const tree = { group: state.shim.pid, mark, cgroup: cgroupOf(place.limit, mark), confined: sandboxed };
       const left = request.timeoutMs === null ? null : request.timeoutMs - (Date.now() - state.startedAt);
       await follow(dir, { tree, gone: whenGone(() => isAlive(state.shim)) }, left);
       return ended('attached', dir);

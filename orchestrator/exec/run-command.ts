@@ -5,7 +5,8 @@ import { realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CappedOutput, CommandRequest, CommandResult, StopReason } from '../../shared/exec-port.ts';
 import { commandEnv, markOf } from './command-env.ts';
-import { killGroup, killTree, type Tree } from './kill-tree.ts';
+import { guardControl, releaseControl } from './guard-control.ts';
+import { killRest, killTree, type Tree } from './kill-tree.ts';
 import { openCgroup, type ProcessLimit, removeCgroup, shellLimits } from './limits.ts';
 import { cappedOutput, OutputFollower, readStart } from './output-file.ts';
 import type { Sandbox } from './sandbox.ts';
@@ -48,6 +49,10 @@ export async function startCommand(
   const mark = markOf(dir);
   const env = commandEnv({ ...place.env, HOME: home }, profile, mark);
   const limits = shellLimits(limit, { confined: sandbox !== null, timeoutMs, max });
+  // Before the sandbox looks at what is there.
+  if (profile === 'read-write' || sandbox === null) {
+    guardControl(root, dir, { confined: sandbox !== null, background: withOwner });
+  }
   const shell = ['/bin/bash', '--norc', '--noprofile', '-c', `${limits}${reporting(request.command)}`];
   const argv = sandbox?.(shell, { root, cwd, profile, network, extraPaths, hidden, home, gitConfig, env }) ?? shell;
   const cgroup = openCgroup(limit, mark, max);
@@ -58,9 +63,10 @@ export async function startCommand(
     child.once('error', reject);
   }).catch((error: unknown) => {
     if (cgroup !== null) removeCgroup(cgroup);
+    releaseControl(dir);
     throw error;
   });
-  return { tree: { group: child.pid as number, mark, cgroup }, gone };
+  return { tree: { group: child.pid as number, mark, cgroup, confined: sandbox !== null }, gone };
 }
 
 /** The shell tells at its end where it is. A trap keeps the exit code; the folder is told to nobody but Odin (fd 9). */
@@ -105,7 +111,8 @@ export async function followCommand(dir: string, started: Started, follow: Follo
     clearInterval(ticker);
     follow.signal.removeEventListener('abort', onAbort);
   }
-  killGroup(started.tree.group);
+  killRest(started.tree);
+  releaseControl(dir);
   if (started.tree.cgroup !== null) removeCgroup(started.tree.cgroup);
   if (stopped !== null) writeExit(dir, 137);
   look();

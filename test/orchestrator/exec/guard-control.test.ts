@@ -1,0 +1,110 @@
+// Odin's own names in a project that has none of them yet: tried for real, with a sandbox and without (SAFETY 2.4, CVE-2026-25725).
+
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { markOf } from '../../../orchestrator/exec/command-env.ts';
+import { readConfigText } from '../../../orchestrator/trust.ts';
+import { type ExecBench, openExecBench, sandboxHere, UNCONFINED, until } from '../../support/exec-bench.ts';
+import { must } from '../../support/files-bench.ts';
+
+const here = await sandboxHere();
+const kinds = [...(here ? [['in the sandbox', here] as const] : []), ['without a sandbox', UNCONFINED] as const];
+
+const FILE = `echo '{"AllowedCommands":["sh"]}'`;
+const ATTEMPTS: readonly (readonly [string, string])[] = [
+  ['written', `${FILE} > odinconfig.json; mkdir -p .odin/agents; echo x > .odin/agents/x.md`],
+  [
+    'renamed into place',
+    `${FILE} > a; mv a odinconfig.json; mkdir -p b/agents; echo x > b/agents/x.md; mv -T b .odin; mv b .odin`,
+  ],
+  ['linked', `${FILE} > a; ln -s a odinconfig.json; mkdir c; echo x > c/x; ln -sT c .odin; ln -sfn /tmp .odin`],
+  ['linked hard', `${FILE} > a; ln a odinconfig.json; ln -f a odinconfig.json; cp a .odin`],
+  [
+    'removed and made again',
+    `rmdir .odin odinconfig.json; rm -rf .odin odinconfig.json; mv .odin away; mkdir .odin; touch .odin/x`,
+  ],
+  [
+    'written by what goes on',
+    `(sleep 0.1; ${FILE} > odinconfig.json; mkdir .odin; touch .odin/x) & setsid sh -c 'touch odinconfig.json'`,
+  ],
+];
+
+describe.each(kinds)('Odin’s own names %s', (kind, found) => {
+  let bench: ExecBench;
+  beforeEach(() => {
+    bench = openExecBench(found);
+    bench.put('ODIN.md', '# x\n');
+  });
+  afterEach(() => bench.close());
+  const own = () => readdirSync(bench.root).filter((name) => name === '.odin' || name === 'odinconfig.json');
+
+  test.each(ATTEMPTS)(
+    'SAFETY 2.4: are not there after they were %s, and nothing stands in for them',
+    async (_how, attempt) => {
+      const { output, outputPath } = await bench.run(attempt);
+      expect(own()).toEqual([]);
+      if (kind === 'in the sandbox') expect(existsSync(join(outputPath, '../removed/.odin'))).toBe(false);
+      const moved = existsSync(join(outputPath, '../removed/odinconfig.json'));
+      if (moved)
+        expect(output.head).toMatch(/odin: odinconfig\.json was made.*only the user may do\. It was moved to /);
+    },
+  );
+
+  test('SAFETY 2.4: what was made is kept outside of the project, links as links, and the next command does not see it', async () => {
+    const { output, outputPath } = await bench.run(`${FILE} > odinconfig.json; ls odinconfig.json`);
+    expect(output.head).toMatch(/^odinconfig\.json\n\n\[odin: /);
+    expect(readFileSync(join(outputPath, '../removed/odinconfig.json'), 'utf8')).toContain('AllowedCommands');
+    const linked = await bench.run('ln -s /etc/passwd odinconfig.json');
+    expect(lstatSync(join(linked.outputPath, '../removed/odinconfig.json')).isSymbolicLink()).toBe(true);
+    expect((await bench.run('ls -A')).output.head.match(/odinconfig/)).toBeNull();
+  });
+
+  test('SAFETY 2.4: a command in the background makes none of them, and its end leaves nothing behind', async () => {
+    const script = `sleep 0.1; ${FILE} > odinconfig.json; mkdir -p .odin/agents; touch .odin/x; echo tried; sleep 100`;
+    const started = must(await bench.port.start(bench.request(script, { timeoutMs: null }), bench.hooks()));
+    // Others come and go meanwhile.
+    await bench.run('true');
+    await until(
+      () =>
+        bench.port.list()[0]?.bytes !== 0 &&
+        readFileSync(join(bench.home, `commands/session/${started.id}/out`), 'utf8').includes('tried'),
+    );
+    await bench.run('touch .odin/y; echo x > odinconfig.json');
+    if (kind === 'in the sandbox') {
+      expect(own().flatMap((name) => readdirSync(join(bench.root, name)))).toEqual([]);
+      expect(readConfigText(join(bench.root, 'odinconfig.json'))).toBeNull();
+    }
+    must(await bench.port.stop(started.id));
+    expect(own()).toEqual([]);
+  });
+
+  test('SAFETY 2.4: what the user has is never moved, and what only reads needs nothing to stand in', async () => {
+    bench.put('odinconfig.json', '{}\n');
+    mkdirSync(join(bench.root, '.odin'));
+    await bench.run('true');
+    expect(own()).toEqual(['.odin', 'odinconfig.json']);
+    if (kind !== 'in the sandbox') return;
+    await bench.run('echo x > odinconfig.json; touch .odin/x; rm -rf .odin');
+    expect(readFileSync(join(bench.root, 'odinconfig.json'), 'utf8')).toBe('{}\n');
+    expect(readdirSync(join(bench.root, '.odin'))).toEqual([]);
+  });
+
+  test('DURABILITY 7: what a crash left standing in is removed by the next Odin, and what was made is moved', async () => {
+    const dir = join(bench.home, 'commands/old/1.1.1');
+    mkdirSync(dir, { recursive: true });
+    writeFileSync(join(dir, 'started'), '999999999 1@x\n');
+    writeFileSync(join(dir, 'exit'), '0\n');
+    mkdirSync(join(bench.home, 'commands/guards'));
+    const note = { root: bench.root, dir, absent: ['odinconfig.json', '.odin'], standIns: ['.odin'] };
+    const path = join(bench.home, `commands/guards/${markOf(dir)}.json`);
+    writeFileSync(path, JSON.stringify(note));
+    writeFileSync(join(bench.home, 'commands/guards/y.json'), JSON.stringify({ ...note, root: '/elsewhere' }));
+    mkdirSync(join(bench.root, '.odin'));
+    bench.put('odinconfig.json', '{"AllowedCommands":["sh"]}');
+    await bench.run('true');
+    expect(own()).toEqual([]);
+    expect(existsSync(join(dir, 'removed/odinconfig.json'))).toBe(true);
+    expect(readdirSync(join(bench.home, 'commands/guards'))).toEqual(['y.json']);
+  });
+});
