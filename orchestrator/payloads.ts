@@ -44,6 +44,8 @@ function payloadOf(event: JournalEvent): AnyPayload | null {
       return event.text;
     case 'msg.done':
       return event.answer;
+    case 'hook.ran':
+      return event.args ?? null;
     default:
       return null;
   }
@@ -70,6 +72,8 @@ function withPayload(
       return { ...event, text: payload };
     case 'msg.done':
       return { ...event, answer: payload };
+    case 'hook.ran':
+      return { ...event, args: 'blob' in payload ? payload : { inline: JSON.parse(payload.inline) } };
     default:
       return event;
   }

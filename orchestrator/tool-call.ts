@@ -13,6 +13,8 @@ import { Bug, type Failure, type Outcome } from '../shared/outcome.ts';
 import type { LivePort, PermissionAnswer, PermissionPort } from '../shared/ports.ts';
 import { type Scrub, scrubJson } from '../shared/scrub.ts';
 import type { ToolRule } from './config-schema.ts';
+import { afterCall, askedByHooks, passHooks } from './hooks/hooked-call.ts';
+import type { CallResult, Hooks } from './hooks/run-hooks.ts';
 import { questionOf, ruledGate } from './permissions-gate.ts';
 import { denialOf, isGranted } from './permissions-memory.ts';
 import type { SessionMemory } from './session-memory.ts';
@@ -26,6 +28,10 @@ export interface ToolCallDeps {
   /** What the settings say of a tool. */
   toolRule(tool: string): ToolRule | undefined;
   readonly live: LivePort;
+  /** The hooks of this message. */
+  readonly hooks: Hooks;
+  /** A tool's data brought up to date with what a hook has made of its file; null when that is as it was. */
+  takeUpChange(data: Json): Promise<Json | null>;
   readonly scrub: Scrub;
   /** Control characters out, capped: what the model and the journal may hold. */
   clean(text: string): string;
@@ -45,6 +51,8 @@ export interface RunningCall {
   readonly effect: ToolEffect;
   /** What the call touches; empty until its arguments were found valid. */
   touches(): readonly Touch[];
+  /** Resolves when hooks can no longer change what it touches; null when none can. */
+  readonly prepared: Promise<void> | null;
   cancel(): void;
   /** Resolves when tool.done is recorded. */
   readonly settled: Promise<void>;
@@ -67,6 +75,10 @@ export function startToolCall(
   let parsed: ParsedCall | undefined;
   let touches: readonly Touch[] = [];
   let result: ToolResponse | undefined;
+  let notes: readonly string[] = [];
+  const prepared = deps.hooks.toolCall && Promise.withResolvers<void>();
+  const left = new AbortController();
+  const effect = 'missing' in tool ? 'read' : tool.effect;
   const timers: NodeJS.Timeout[] = [];
 
   const context = deps.context(call, {
@@ -97,9 +109,10 @@ export function startToolCall(
         if (effect.graceMs > 0) after(effect.graceMs, { type: 'grace.over' });
         return;
       case 'shape':
-        return queueMicrotask(() => shape(effect.kind, effect.failure));
+        return queueMicrotask(() => void shape(effect.kind, effect.failure));
       case 'settle':
         for (const timer of timers) clearTimeout(timer);
+        prepared?.resolve();
         return settled.resolve();
       case 'noteUnexpected':
         return;
@@ -122,22 +135,32 @@ export function startToolCall(
 
   const gate = async (): Promise<ToolEvent> => {
     try {
-      await ready(touches);
       if ('missing' in tool) throw new Bug('A tool that is missing was gated.');
+      let { argsHash } = call;
+      let asks: readonly string[] = [];
+      if (deps.hooks.toolCall) {
+        const passed = await passHooks(deps.hooks.toolCall, { call, tool, parsed: known(parsed) }, abort.signal);
+        if (!passed.ok) return { type: 'gate.denied', failure: passed.failure };
+        ({ parsed, argsHash, asks, notes } = passed.value);
+        touches = parsed.touches(deps.root);
+        prepared?.resolve();
+      }
+      await ready(touches);
       const rule = deps.toolRule(call.name);
-      return gateEvent(await ruledGate({ tool, parsed: known(parsed), root: deps.root, rule }, context));
+      const verdict = await ruledGate({ tool, parsed: known(parsed), root: deps.root, rule }, context);
+      return gateEvent(askedByHooks(verdict, asks, tool.name, known(parsed)), { ...call, argsHash });
     } catch (error) {
       return { type: 'gate.denied', failure: thrown(deps, call, error) };
     }
   };
 
-  const gateEvent = (gate: Gate<Json>): ToolEvent => {
+  const gateEvent = (gate: Gate<Json>, judged: ToolCallSummary): ToolEvent => {
     if (gate.verdict === 'allow') return { type: 'gate.allowed' };
     if (gate.verdict === 'deny') {
       return { type: 'gate.denied', failure: { kind: 'refused', code: gate.code, message: gate.message } };
     }
     const { timeoutMs } = deps.permissions;
-    const question = scrubJson(questionOf(gate, call, { sid: deps.sid, timeoutMs, now: deps.now() }), deps.scrub);
+    const question = scrubJson(questionOf(gate, judged, { sid: deps.sid, timeoutMs, now: deps.now() }), deps.scrub);
     const before = denialOf(deps.memory.permissions, question);
     if (before) return { type: 'gate.denied', failure: denied(question, before) };
     return isGranted(deps.memory.permissions, question) ? { type: 'gate.allowed' } : { type: 'gate.asked', question };
@@ -169,10 +192,22 @@ export function startToolCall(
     return { type: 'executed', kind: 'ok', failure: null };
   };
 
-  const shape = (kind: SettledKind, failure: Failure | null) => {
-    deps.record(toolDone(deps, call, { kind, failure, response: kind === 'ok' ? (result ?? null) : null, startedAt }));
+  const shape = async (kind: SettledKind, failure: Failure | null) => {
+    let end: CallResult = { kind, failure, response: kind === 'ok' ? (result ?? null) : null };
+    if (deps.hooks.toolResult || notes.length > 0) end = await afterCall(afterwards(), end);
+    deps.record(toolDone(deps, call, { ...end, startedAt }));
     actor.send({ type: 'shaped' });
   };
+
+  const afterwards = () => ({
+    toolResult: deps.hooks.toolResult,
+    op: call.op,
+    name: call.name,
+    args: parsed?.args ?? {},
+    notes,
+    signal: left.signal,
+    takeUpChange: (data: Json) => deps.takeUpChange(data),
+  });
 
   deps.record({
     type: 'tool.start',
@@ -184,12 +219,15 @@ export function startToolCall(
   });
   const timeoutMs = 'missing' in tool ? 0 : tool.timeoutMs;
   const actor = startActor<ToolEvent, ToolEffectRequest>(toolMachine, { op: call.op, timeoutMs }, { perform });
-  const effect = 'missing' in tool ? 'read' : tool.effect;
   return {
     call,
     effect,
     touches: () => touches,
-    cancel: () => actor.send({ type: 'tool.cancel' }),
+    prepared: prepared?.promise ?? null,
+    cancel() {
+      left.abort();
+      actor.send({ type: 'tool.cancel' });
+    },
     settled: settled.promise,
   };
 }

@@ -3,8 +3,10 @@
 
 import type { Tool, ToolEffect, Touch } from '../shared/define-tool.ts';
 import type { EventOf, JournalEvent, ToolCallSummary } from '../shared/events.ts';
+import type { Json } from '../shared/json.ts';
 import type { Mode } from '../shared/modes.ts';
 import { fail } from '../shared/outcome.ts';
+import { type AfterCall, afterCall, callAsRun } from './hooks/hooked-call.ts';
 import { type RunningCall, startToolCall, toolDone } from './tool-call.ts';
 import type { TurnDeps } from './turn.ts';
 
@@ -24,8 +26,11 @@ export async function startToolStep(
     };
     const earlier = [...running];
     const effect = 'missing' in tool ? 'read' : tool.effect;
-    const ready = (touches: readonly Touch[]) =>
-      Promise.all(earlier.filter((other) => inOrder(other, { effect, touches })).map((other) => other.settled));
+    const ready = async (touches: readonly Touch[]) => {
+      if (deps.hooks.toolCall) await Promise.all(earlier.map((other) => other.prepared));
+      const before = earlier.filter((other) => inOrder(other, { effect, touches }));
+      return Promise.all(before.map((other) => other.settled));
+    };
     running.push(startToolCall(deps, call, rawArgs.get(call.callId) ?? '', tool, ready));
   }
   return running;
@@ -43,18 +48,33 @@ async function unfinished(
   for (const call of calls) {
     const intent = intents.get(call.op);
     if (settled.has(call.op)) continue;
-    if (intent) await finishIntent(deps, intent, call);
+    if (intent) await finishIntent(deps, intent, call, past);
     else open.push(call);
   }
   return open;
 }
 
-async function finishIntent(deps: TurnDeps, intent: EventOf<'tool.intent'>, call: ToolCallSummary): Promise<void> {
+async function finishIntent(
+  deps: TurnDeps,
+  intent: EventOf<'tool.intent'>,
+  call: ToolCallSummary,
+  past: readonly JournalEvent[],
+): Promise<void> {
   const startedAt = deps.now();
   const outcome = (await deps.finishIntent(intent, call)) ?? UNKNOWN;
   const kind = outcome === UNKNOWN ? 'unknown' : outcome.ok ? 'ok' : 'failed';
   const end = outcome.ok ? { response: outcome.value, failure: null } : { response: null, failure: outcome.failure };
-  deps.record(toolDone(deps, call, { kind, startedAt, ...end }));
+  const { toolResult } = deps.hooks;
+  const hooked = toolResult && (await afterCall(afterCrash(deps, call, past), { kind, ...end }));
+  deps.record(toolDone(deps, call, { startedAt, ...(hooked ?? { kind, ...end }) }));
+}
+
+/** Whether the hooks had been through with it is not known: they are asked again. */
+function afterCrash(deps: TurnDeps, { op, name, callId }: ToolCallSummary, past: readonly JournalEvent[]): AfterCall {
+  const rawArgs = deps.memory.history.open?.calls.find((call) => call.callId === callId)?.rawArgs ?? '';
+  const signal = new AbortController().signal;
+  const takeUpChange = (data: Json) => deps.takeUpChange(data);
+  return { toolResult: deps.hooks.toolResult, op, name, ...callAsRun(past, op, rawArgs), signal, takeUpChange };
 }
 
 const UNKNOWN = fail(

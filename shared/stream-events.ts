@@ -102,6 +102,8 @@ export type StreamEvent =
       readonly name: string;
       readonly outcome: 'denied' | 'changed' | 'failed' | 'noted';
       readonly message: string;
+      /** Changed: the arguments that are run instead; null otherwise. */
+      readonly args: Json;
     })
   | (Base & {
       readonly type: 'RetryScheduled';

@@ -83,7 +83,8 @@ function view(event: JournalEvent, { mode, calls, failure, before }: Seen): Bare
       return [{ type: 'LimitReached', limit: event.limit, message: event.message }];
     case 'hook.ran': {
       const { op = null, event: on, name, outcome, message } = event;
-      return [{ type: 'HookRan', op, event: on, name, outcome, message }];
+      const args = event.args === undefined ? null : inlineOf(event.args);
+      return [{ type: 'HookRan', op, event: on, name, outcome, message, args }];
     }
     case 'timer.set':
       return [retryView(event, failure)];

@@ -2,6 +2,7 @@
 
 import { expect, test } from '@jest/globals';
 import * as z from 'zod';
+import { NO_HOOKS } from '../../orchestrator/hooks/run-hooks.ts';
 import { createPermissions } from '../../orchestrator/permissions.ts';
 import { foldPermissions, NO_PERMISSIONS } from '../../orchestrator/permissions-memory.ts';
 import { startToolCall, type ToolCallDeps } from '../../orchestrator/tool-call.ts';
@@ -41,6 +42,8 @@ async function call(word: string, past: readonly JournalEvent[], answer: Permiss
     memory,
     toolRule: () => undefined,
     live: { publish: () => {} },
+    hooks: NO_HOOKS,
+    takeUpChange: () => Promise.resolve(null),
     scrub: (text) => text,
     clean: (text) => text,
     record(event) {
