@@ -6,6 +6,7 @@ import { MODES, type Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
 import type { Answer } from './commands/answer.ts';
 import type { ExplainOptions } from './commands/explain.ts';
+import type { InitOptions } from './commands/init.ts';
 import type { QueueChange } from './commands/queue.ts';
 import type { RunOptions } from './commands/run.ts';
 import type { SendOptions } from './commands/send.ts';
@@ -262,6 +263,18 @@ function addPermissions(program: Command, settle: Settle): void {
 }
 
 function addTools(program: Command, settle: Settle): void {
+  program
+    .command('init')
+    .description("look through the project and write its ODIN.md, or refresh Odin's part of it; your own text stays")
+    .option('--focus <text>', 'what it should dwell on, or what the files do not say')
+    .option('--dry-run', 'print it, write nothing')
+    .option('--small-model <provider/name>', 'the model that puts the facts into words')
+    .option('--no-model', 'write it from the facts alone')
+    .option('--no-config', 'make no odinconfig.json')
+    .addOption(jsonOption('print events, one JSON object a line'))
+    .action(async (options: InitOptions) => {
+      await settle((await import('./commands/init.ts')).init(options));
+    });
   program
     .command('tool')
     .description('run one tool without a model')
