@@ -13,7 +13,7 @@ import type { AgentEffect } from '../machines/agent/events.ts';
 import type { EventOf } from '../shared/events.ts';
 import type { ModelMessage, ToolSpec } from '../shared/messages.ts';
 import type { Failure } from '../shared/outcome.ts';
-import { MIN_OUTPUT_TOKENS } from './context-fit.ts';
+import { MIN_OUTPUT_TOKENS, takenBy } from './context-fit.ts';
 import { pickModel } from './pick-model.ts';
 import { restatedOf, taskOf } from './restate.ts';
 import { summarize } from './summarize.ts';
@@ -25,6 +25,8 @@ type Compact = Extract<AgentEffect, { type: 'compact' }>;
 const CUT_TO_FIT = 'cutToFit';
 /** After a refusal the estimate is known to be wrong: aim lower. */
 const REFUSED_TARGET = 0.4;
+/** And what is hardly smaller is not worth asking again. */
+const MOST_LEFT = 0.95;
 /** What must be left for the conversation when the prompt and the tools alone fill the target. */
 const LEAST_SHARE = 0.2;
 
@@ -38,31 +40,35 @@ export async function compactContext(
 ): Promise<void> {
   const model = pickModel(start, index);
   const window = deps.contextWindow(model);
+  const taken = takenBy(deps, model);
   const { history, tokens: counted } = deps.memory;
   const draft = draftOf(history.messages);
-  const scale = sizeScale(deps, partsOf(deps, start, specs, model), why === 'too_long' ? window : 0);
+  const scale = sizeScale(deps, partsOf(deps, start, specs, model));
   const opening = openingWith(restatedOf(deps.memory, deps.root), {
-    task: Math.floor(0.75 * window),
-    earlier: Math.floor(0.3 * window),
-    summary: Math.floor(0.3 * window),
+    task: Math.floor(0.75 * taken),
+    earlier: Math.floor(0.3 * taken),
+    summary: Math.floor(0.3 * taken),
   });
   const sizeOf = (messages: readonly ModelMessage[]): number => scale.of(messages);
   const size = (now: Draft): number => sizeOf(messagesOf(now, opening));
 
   const share =
     why === 'too_long' ? Math.min(REFUSED_TARGET, deps.contextSettings.target) : deps.contextSettings.target;
-  const target = Math.max(share * window, Math.min(sizeOf([]) + LEAST_SHARE * window, 0.7 * window));
+  const target = Math.max(share * taken, Math.min(sizeOf([]) + LEAST_SHARE * taken, 0.7 * taken));
   const passes = await runPasses();
   if (signal.aborted) return;
   const { changed } = passes;
   const last = cutUntil(passes.draft, (now) => size(now) <= target);
   if (last !== passes.draft) changed.push(CUT_TO_FIT);
   const messages = changed.length === 0 ? history.messages : messagesOf(last, opening);
-  const needed = sizeOf(messages);
-  if (needed + MIN_OUTPUT_TOKENS > window) {
-    const failure = tooLarge(model, needed, window);
-    return deps.recorder.record({ type: 'compact.fail', op, failure, at: deps.now() });
-  }
+  const tokensAfter = sizeOf(messages);
+  const failure =
+    tokensAfter + MIN_OUTPUT_TOKENS > window
+      ? tooLarge(model, tokensAfter, window)
+      : why === 'too_long' && tokensAfter > MOST_LEFT * scale.before
+        ? refusedAsItIs(model, tokensAfter)
+        : null;
+  if (failure) return deps.recorder.record({ type: 'compact.fail', op, failure, at: deps.now() });
   deps.recorder.record({
     type: 'compact.done',
     op,
@@ -72,7 +78,7 @@ export async function compactContext(
     replaced: last.gone - draft.gone,
     window,
     tokensBefore: scale.before,
-    tokensAfter: scale.shown(messages),
+    tokensAfter,
     at: deps.now(),
   });
 
@@ -139,26 +145,28 @@ const partsOf = (
 
 /**
  * Sizes in the model's tokens. What was counted is lost with the old beginning, so estimates are scaled by how far they were off for the
- * conversation as it is; `atLeast` is what a refusal says that it has.
+ * conversation as it is.
  */
-function sizeScale(deps: TurnDeps, parts: Omit<RequestParts, 'history'>, atLeast: number) {
+function sizeScale(deps: TurnDeps, parts: Omit<RequestParts, 'history'>) {
   const { history, tokens: counted } = deps.memory;
   const uncounted = { ...counted, base: null };
   const guess = (messages: readonly ModelMessage[]): number =>
     estimateRequest(uncounted, buildRequest({ ...parts, history: { ...history, messages } }), null).tokens;
   const estimated = guess(history.messages);
   const before = estimateRequest(counted, buildRequest({ ...parts, history }), null).tokens;
-  const real = Math.max(atLeast, before);
-  const scaled = (messages: readonly ModelMessage[], to: number): number =>
-    Math.ceil(guess(messages) * Math.max(0.5, to / Math.max(1, estimated)));
+  const factor = Math.max(0.5, before / Math.max(1, estimated));
   return {
     before,
-    charsPerToken: JSON.stringify(history.messages).length / Math.max(1, real),
-    of: (messages: readonly ModelMessage[]): number => scaled(messages, real),
-    /** As the next estimates will be. */
-    shown: (messages: readonly ModelMessage[]): number => scaled(messages, before),
+    charsPerToken: JSON.stringify(history.messages).length / Math.max(1, before),
+    of: (messages: readonly ModelMessage[]): number => Math.ceil(factor * guess(messages)),
   };
 }
+
+const refusedAsItIs = (model: string, tokens: number): Failure => ({
+  kind: 'failed',
+  code: 'context_too_long',
+  message: `${model} refuses about ${tokens} tokens as too long, and hardly anything of them can be cut. Its server may give it a smaller window than the model could have: raise it there, take a model with a larger window (--model), or ask for less at a time.`,
+});
 
 const tooLarge = (model: string, tokens: number, window: number): Failure => ({
   kind: 'failed',

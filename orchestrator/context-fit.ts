@@ -42,12 +42,17 @@ export function checkFit(
     if (known.compacted?.op === op) return overflows ? 'window' : null;
     if (known.wish !== null) return 'asked';
     if (overflows) return 'window';
-    // What a model has refused before it will refuse again, whatever the table says of it.
-    const taken = known.refused?.model === model ? Math.min(window, known.refused.tokens) : window;
+    const taken = takenBy(deps, model);
     const reserved = Math.min(request.maxOutputTokens, MAX_RESERVED_TOKENS, taken / 10);
     const isFull = tokens + reserved > deps.contextSettings.compactAt * taken;
     return isFull && tokens > (known.compacted?.tokens ?? 0) * REGROWN ? 'window' : null;
   }
+}
+
+/** The model's window; what it has refused before it will refuse again, whatever the table says of it. */
+export function takenBy({ memory, contextWindow }: Pick<TurnDeps, 'memory' | 'contextWindow'>, model: string): number {
+  const { refused } = memory.window;
+  return refused?.model === model ? Math.min(contextWindow(model), refused.tokens) : contextWindow(model);
 }
 
 export interface FitQuestion {

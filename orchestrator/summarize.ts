@@ -6,8 +6,8 @@ import { estimateText, type TokenMemory } from '../llm/context/token-estimate.ts
 import { transcriptPieces } from '../llm/context/transcript.ts';
 import { MERGE_NOTE, summaryPrompt } from '../llm/prompts/summary.ts';
 import type { ModelMessage } from '../shared/messages.ts';
-import { cancelled, fail, type Outcome, ok } from '../shared/outcome.ts';
-import type { SmallModelPort } from '../shared/ports.ts';
+import { cancelled, fail, type Outcome, ok, UserError } from '../shared/outcome.ts';
+import type { SmallModelPort, SmallPrompt } from '../shared/ports.ts';
 
 export interface SummaryQuestion {
   readonly older: readonly ModelMessage[];
@@ -66,7 +66,7 @@ async function inPieces(
     earlier === null ? '' : `## Summary of what came before\n${cutMiddle(earlier, MAX_SUMMARY_CHARS, '')}\n\n`;
   const pieces = transcriptPieces(older, Math.max(500, room - count(before)), count);
   const ask = async (user: string): Promise<Outcome<string>> => {
-    const answer = await small.complete({ purpose: 'summary', system: summaryPrompt(focus), user }, signal);
+    const answer = await answerOf(small, { purpose: 'summary', system: summaryPrompt(focus), user }, signal);
     return answer.ok ? ok(cutMiddle(answer.value.trim(), MAX_SUMMARY_CHARS, '')) : answer;
   };
 
@@ -85,6 +85,16 @@ async function inPieces(
   const share = Math.floor(MAX_SUMMARY_CHARS / parts.length);
   const short = count(parts.join('\n')) <= room ? parts : parts.map((part) => cutMiddle(part, share, ''));
   return ask([MERGE_NOTE, ...short.map((part, at) => `## Part ${at + 1}\n${part}`)].join('\n\n'));
+}
+
+/** A lesser model that this process cannot reach at all is one more way not to have a summary. */
+async function answerOf(small: SmallModelPort, prompt: SmallPrompt, signal: AbortSignal): Promise<Outcome<string>> {
+  try {
+    return await small.complete(prompt, signal);
+  } catch (error) {
+    if (error instanceof UserError) return fail('failed', 'unknown_model', error.message);
+    throw error;
+  }
 }
 
 const TOO_SLOW = fail('failed', 'summary_timeout', 'The lesser model took too long to summarise.');

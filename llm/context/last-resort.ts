@@ -34,7 +34,8 @@ export function cutUntil(draft: Draft, fits: (draft: Draft) => boolean): Draft {
 }
 
 function withShortTexts(draft: Draft, maxText: number): Draft {
-  return { ...draft, messages: draft.messages.map((message) => shortened(message, maxText)) };
+  const messages = draft.messages.map((message) => shortened(message, maxText));
+  return messages.every((message, at) => message === draft.messages[at]) ? draft : { ...draft, messages };
 }
 
 function shortened(message: ModelMessage, maxText: number): ModelMessage {
