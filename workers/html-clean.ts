@@ -9,6 +9,7 @@ const GONE = new Set(
     'SCRIPT SELECT SOURCE STYLE SVG TEMPLATE TEXTAREA TRACK VIDEO'
   ).split(' '),
 );
+const NAMED = new Set('H1 H2 H3 H4 H5 H6 SECTION DL DT DD LI P'.split(' '));
 /** Text of a link or a heading's mark that says no more than "here". */
 const MARK = /^[\s#¶§🔗⚓\u200b\ufeff]*$/u;
 const HIDDEN_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
@@ -34,6 +35,8 @@ function isGone(element: HtmlElement): boolean {
   const name = element.tagName.toUpperCase();
   if (GONE.has(name)) return true;
   if (element.hasAttribute('hidden') || element.getAttribute('aria-hidden') === 'true') return true;
+  // Readability takes a heading called "author" or a section called "comments" for what its name says.
+  if (NAMED.has(name)) element.removeAttribute('id');
   const style = element.getAttribute('style');
   if (style === null) return false;
   if (HIDDEN_STYLE.test(style)) return true;

@@ -42,10 +42,10 @@ export function htmlToMarkdown(given: string, url: string): Outcome<WebDocument>
       main.matches(RENDERED) ||
       (main !== document.body && html.length > MAX_MARKED_CHARS_TO_READ) ||
       document.querySelectorAll('*').length > MAX_ELEMENTS_TO_READ;
-    const body = turndown()
-      .turndown(isWhole ? main.innerHTML : articleOf(document, main))
-      .trim();
-    const text = title !== '' && !/^# /m.test(body.slice(0, 3_000)) ? `# ${title}\n\n${body}`.trim() : body;
+    const content = isWhole ? main.innerHTML : articleOf(document, main);
+    const body = turndown().turndown(content).trim();
+    // Readability takes the page's heading out.
+    const text = title !== '' && !/<h1[\s>]/i.test(content) ? `# ${title}\n\n${body}`.trim() : body;
     if (body === '') notes.push('The page has no text: it may be made by a script, which WebFetch does not run.');
     return ok({ format: 'markdown', title, text, links: [...links].slice(0, MAX_LINKS), notes });
   } finally {
@@ -112,7 +112,7 @@ const weigh = (element: HtmlElement): Weight => ({
 /** What is outside of a marked main part is known not to matter; of a whole body only code and tables are. */
 function losesMuch(before: Weight, after: Weight, isMarked: boolean): boolean {
   if (after.blocks < before.blocks * 0.95) return true;
-  if (!isMarked) return after.text < before.text * 0.25;
+  if (!isMarked) return after.text < before.text * 0.25 || after.headings < before.headings * 0.5;
   return after.text < before.text * 0.7 || after.headings < before.headings * 0.8 || after.links < before.links * 0.5;
 }
 
