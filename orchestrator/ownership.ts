@@ -246,7 +246,7 @@ function createRunner(
         todos,
         ...more,
       }),
-      finishIntent: ({ intent }) => resumeEffect(world, sid, intent),
+      finishIntent: ({ intent }, _call, signal) => resumeEffect(world, sid, intent, signal),
       now: Date.now,
       log,
     }),

@@ -9,9 +9,14 @@ import { finishCommand } from './exec/finish-command.ts';
 import { fileIntentOf, resumeEdit } from './files/resume-edit.ts';
 import type { World } from './world.ts';
 
-export async function resumeEffect(world: World, sid: string, json: Json): Promise<Outcome<ToolResponse> | null> {
+export async function resumeEffect(
+  world: World,
+  sid: string,
+  json: Json,
+  signal: AbortSignal,
+): Promise<Outcome<ToolResponse> | null> {
   const command = commandIntentOf(json);
-  if (command) return finishCommand(world.commands, sid, command, world.scrub);
+  if (command) return finishCommand(world.commands, sid, command, world.scrub, signal);
   const intent = fileIntentOf(json);
   if (!intent) return null;
   const resumed = await resumeEdit(world.files, intent);

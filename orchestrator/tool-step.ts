@@ -2,7 +2,7 @@
 // E12). After a crash, calls that are settled stay settled and an intent without a result is finished or called unknown.
 
 import type { Tool, ToolEffect, Touch } from '../shared/define-tool.ts';
-import type { EventOf, JournalEvent, ToolCallSummary } from '../shared/events.ts';
+import { type EventOf, type JournalEvent, settledKindOf, type ToolCallSummary } from '../shared/events.ts';
 import type { Json } from '../shared/json.ts';
 import type { Mode } from '../shared/modes.ts';
 import { fail } from '../shared/outcome.ts';
@@ -10,17 +10,18 @@ import { type AfterCall, afterCall, callAsRun } from './hooks/hooked-call.ts';
 import { type RunningCall, startToolCall, toolDone } from './tool-call.ts';
 import type { TurnDeps } from './turn.ts';
 
-/** Starts the calls that are not settled yet. */
+/** Starts the calls that are not settled yet. `signal` stops what a crash left running; the others have a cancel of their own. */
 export async function startToolStep(
   deps: TurnDeps,
   start: EventOf<'msg.start'>,
   tools: readonly Tool[],
   calls: readonly ToolCallSummary[],
   past: readonly JournalEvent[],
+  signal: AbortSignal,
 ): Promise<readonly RunningCall[]> {
   const rawArgs = new Map(deps.memory.history.open?.calls.map((call) => [call.callId, call.rawArgs]));
   const running: RunningCall[] = [];
-  for (const call of await unfinished(deps, calls, past)) {
+  for (const call of await unfinished(deps, calls, past, signal)) {
     const tool = tools.find((candidate) => candidate.name === call.name) ?? {
       missing: missingTool(call.name, start.mode, tools),
     };
@@ -40,6 +41,7 @@ async function unfinished(
   deps: TurnDeps,
   calls: readonly ToolCallSummary[],
   past: readonly JournalEvent[],
+  signal: AbortSignal,
 ): Promise<readonly ToolCallSummary[]> {
   if (past.length === 0) return calls;
   const settled = new Set(past.flatMap((event) => (event.type === 'tool.done' ? [event.op] : [])));
@@ -48,7 +50,7 @@ async function unfinished(
   for (const call of calls) {
     const intent = intents.get(call.op);
     if (settled.has(call.op)) continue;
-    if (intent) await finishIntent(deps, intent, call, past);
+    if (intent) await finishIntent(deps, intent, call, past, signal);
     else open.push(call);
   }
   return open;
@@ -59,10 +61,11 @@ async function finishIntent(
   intent: EventOf<'tool.intent'>,
   call: ToolCallSummary,
   past: readonly JournalEvent[],
+  signal: AbortSignal,
 ): Promise<void> {
   const startedAt = deps.now();
-  const outcome = (await deps.finishIntent(intent, call)) ?? UNKNOWN;
-  const kind = outcome === UNKNOWN ? 'unknown' : outcome.ok ? 'ok' : 'failed';
+  const outcome = (await deps.finishIntent(intent, call, signal)) ?? UNKNOWN;
+  const kind = outcome === UNKNOWN ? 'unknown' : outcome.ok ? 'ok' : settledKindOf(outcome.failure.kind);
   const end = outcome.ok ? { response: outcome.value, failure: null } : { response: null, failure: outcome.failure };
   const { toolResult } = deps.hooks;
   const hooked = toolResult && (await afterCall(afterCrash(deps, call, past), { kind, ...end }));

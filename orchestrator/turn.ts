@@ -47,7 +47,11 @@ export interface TurnDeps extends ToolCallDeps {
   retryDelayMs(attempt: number, retryAfterMs: number | undefined): number;
   cachedFiles(): readonly CachedFileInfo[];
   /** Finishes an effect whose intent a crash left without a result; null when its outcome cannot be known. */
-  finishIntent(intent: EventOf<'tool.intent'>, call: ToolCallSummary): Promise<Outcome<ToolResponse> | null>;
+  finishIntent(
+    intent: EventOf<'tool.intent'>,
+    call: ToolCallSummary,
+    signal: AbortSignal,
+  ): Promise<Outcome<ToolResponse> | null>;
 }
 
 /** A turn's hooks are not bound to it yet. */
@@ -95,6 +99,7 @@ export function startTurn(
   const hooks = createTurnHooks(deps, start);
   const end = Promise.withResolvers<TurnEnd>();
   const modelAbort = new AbortController();
+  const toolsAbort = new AbortController();
   const tools = deps.tools(start.mode);
   const specs = tools.map(toolSpec);
   let calls: readonly RunningCall[] = [];
@@ -148,11 +153,12 @@ export function startTurn(
   };
 
   const startTools = async (summaries: readonly ToolCallSummary[]) => {
-    calls = await startToolStep(deps, start, tools, summaries, past);
+    calls = await startToolStep(deps, start, tools, summaries, past, toolsAbort.signal);
     if (left || actor.state() === 'stopping') cancelCalls();
   };
 
   const cancelCalls = () => {
+    toolsAbort.abort();
     for (const call of calls) call.cancel();
   };
 

@@ -39,8 +39,8 @@ export interface CommandsOptions {
 
 export interface Commands {
   portFor(sid: string): ExecPort;
-  /** What became of a command that a crash left without a result. */
-  resume(sid: string, intent: CommandIntent): Promise<Resumed>;
+  /** What became of a command that a crash left without a result. Aborting the signal kills one that runs still. */
+  resume(sid: string, intent: CommandIntent, signal: AbortSignal): Promise<Resumed>;
   /** Resolves when nothing runs any more; `closing` must be aborted. */
   close(): Promise<void>;
 }
@@ -202,8 +202,9 @@ export function openCommands(options: CommandsOptions): Commands {
       ports.set(sid, port);
       return port;
     },
-    async resume(sid, intent) {
-      const resumed = await track(resumeCommand(await place(), intent.request.opKey, intent, closing));
+    async resume(sid, intent, signal) {
+      const stop = { signal: AbortSignal.any([signal, closing]), reason: abortReason };
+      const resumed = await track(resumeCommand(await place(), intent.request.opKey, intent, stop));
       if (resumed.kind === 'ended') keepCwd(join(folder, sid), resumed.result.cwdAfter);
       return resumed;
     },

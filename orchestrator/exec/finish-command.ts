@@ -1,21 +1,23 @@
 // What the model is told of a command that a crash of Odin left without a result.
 
 import type { ToolResponse } from '../../shared/define-tool.ts';
-import { fail, type Outcome, ok } from '../../shared/outcome.ts';
+import { cancelled, fail, type Outcome, ok } from '../../shared/outcome.ts';
 import type { Scrub } from '../../shared/scrub.ts';
 import { commandText } from '../../tools/command-text.ts';
 import type { CommandIntent } from './command-intent.ts';
 import type { Commands } from './commands.ts';
 
-/** Null when nobody can know whether it ran. */
+/** Null when nobody can know whether it ran. `signal` stops one that runs still. */
 export async function finishCommand(
   commands: Commands,
   sid: string,
   intent: CommandIntent,
   scrub: Scrub,
+  signal: AbortSignal,
 ): Promise<Outcome<ToolResponse> | null> {
-  const resumed = await commands.resume(sid, intent);
+  const resumed = await commands.resume(sid, intent, signal);
   if (resumed.kind === 'unknown') return null;
+  if (signal.aborted || (resumed.kind === 'ended' && resumed.result.stopped === 'cancelled')) return cancelled();
   if (resumed.kind === 'never ran' || intent.background) {
     const state =
       resumed.kind === 'never ran' ? 'before this command began; it did not run' : 'and this command with it';

@@ -2,7 +2,7 @@
 // never ran and run it now. What it cannot know it says.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CommandResult } from '../../shared/exec-port.ts';
+import type { CommandResult, StopReason } from '../../shared/exec-port.ts';
 import { isAlive } from '../process-identity.ts';
 import { markOf } from './command-env.ts';
 import { bootId, type CommandIntent } from './command-intent.ts';
@@ -30,7 +30,7 @@ export async function resumeCommand(
   place: Place,
   id: string,
   intent: CommandIntent,
-  signal: AbortSignal,
+  { signal, reason }: { readonly signal: AbortSignal; readonly reason: () => StopReason },
 ): Promise<Resumed> {
   const { request, background, sandboxed } = intent;
   const ended = (how: How, dir: string): Resumed => {
@@ -38,7 +38,7 @@ export async function resumeCommand(
     return result === null ? { kind: 'unknown' } : { kind: 'ended', how, result };
   };
   const follow = (dir: string, started: Started, timeoutMs: number | null) =>
-    followCommand(dir, started, { signal, timeoutMs, onOutput: () => {}, abortReason: () => 'closed' });
+    followCommand(dir, started, { signal, timeoutMs, onOutput: () => {}, abortReason: reason });
 
   for (let attempt = 0; attempt < MAX_ATTEMPTS; ) {
     const dir = attemptFolder(intent.dir, attempt);

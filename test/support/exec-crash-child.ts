@@ -40,7 +40,7 @@ const lines = existsSync(journal)
 let next = lines.filter((line) => line.done).length;
 const intent = commandIntentOf(lines.findLast((line) => line.n === next && line.intent)?.intent ?? null);
 if (intent) {
-  const resumed = await commands.resume('session', intent);
+  const resumed = await commands.resume('session', intent, signal);
   if (resumed.kind === 'ended') {
     const { exitCode, output } = resumed.result;
     append({ n: next++, done: resumed.how, exitCode, output: output.head });

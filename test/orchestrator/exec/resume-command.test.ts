@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { MARK, markOf } from '../../../orchestrator/exec/command-env.ts';
 import { type CommandIntent, commandIntent, commandIntentOf } from '../../../orchestrator/exec/command-intent.ts';
 import { finishCommand } from '../../../orchestrator/exec/finish-command.ts';
 import { claimNever, shimState, startShim } from '../../../orchestrator/exec/shim.ts';
 import { createScrub } from '../../../shared/scrub.ts';
-import { type ExecBench, openExecBench, UNCONFINED, until } from '../../support/exec-bench.ts';
+import { type ExecBench, openExecBench, processesWith, UNCONFINED, until } from '../../support/exec-bench.ts';
 import { messageOf } from '../../support/files-bench.ts';
 import { killCommands } from '../../support/kill-commands.ts';
 import { printedSeed, randomFrom } from '../../support/seed.ts';
@@ -31,8 +32,12 @@ function intentOf(command: string, more: { readonly background?: boolean; readon
 /** Starts the shim as an owner would who died right after. */
 function startAsBefore(intent: CommandIntent): ChildProcess {
   const argv = ['/bin/bash', '-c', intent.request.command];
-  return startShim({ dir: intent.dir, argv, cwd: bench.root, env: ENV, withOwner: false });
+  const env = { ...ENV, [MARK]: markOf(intent.dir) };
+  return startShim({ dir: intent.dir, argv, cwd: bench.root, env, withOwner: false });
 }
+
+const NEVER = new AbortController().signal;
+const resume = (intent: CommandIntent, signal = NEVER) => bench.commands.resume('session', intent, signal);
 
 const effects = () =>
   existsSync(join(bench.root, 'effects')) ? readFileSync(join(bench.root, 'effects'), 'utf8') : '';
@@ -40,7 +45,7 @@ const effects = () =>
 test('DURABILITY 7: a command that ended meanwhile is known by what its shim wrote', async () => {
   const intent = intentOf('echo x >> effects; echo said; exit 6');
   await once(startAsBefore(intent), 'exit');
-  const resumed = await bench.commands.resume('session', intent);
+  const resumed = await resume(intent);
   expect(resumed).toMatchObject({ kind: 'ended', how: 'before', result: { exitCode: 6, output: { head: 'said\n' } } });
   expect(effects()).toBe('x\n');
 });
@@ -49,7 +54,7 @@ test('DURABILITY 7: a command that runs still is waited for', async () => {
   const intent = intentOf('echo x >> effects; until [ -e go ]; do sleep 0.02; done; echo late');
   startAsBefore(intent);
   await until(() => effects() !== '');
-  const resuming = bench.commands.resume('session', intent);
+  const resuming = resume(intent);
   bench.put('go', '');
   expect(await resuming).toMatchObject({
     kind: 'ended',
@@ -64,29 +69,45 @@ test('DURABILITY 7: one that runs still and has used up its time is ended', asyn
   startAsBefore(intent);
   await until(() => effects() !== '');
   const short = { ...intent, request: { ...intent.request, timeoutMs: 1 } };
-  expect(await bench.commands.resume('session', short)).toMatchObject({
+  expect(await resume(short)).toMatchObject({
     how: 'attached',
     result: { stopped: 'timeout' },
   });
 });
 
+test('E11: one that runs still is killed by a cancel, with all that it started, and is said to be cancelled', async () => {
+  const word = `odin-resumed-${Math.random()}`;
+  const intent = intentOf(
+    `trap '' TERM; echo x >> effects; setsid bash -c 'trap "" TERM; exec -a ${word} sleep 100' & bash -c 'trap "" TERM; exec -a ${word} sleep 100'`,
+  );
+  const shim = startAsBefore(intent);
+  await until(() => processesWith(word).length >= 2);
+  const cancel = new AbortController();
+  const finishing = finishCommand(bench.commands, 'session', intent, createScrub({}), cancel.signal);
+  cancel.abort();
+  expect(await finishing).toMatchObject({ ok: false, failure: { kind: 'cancelled' } });
+  expect(processesWith(word)).toEqual([]);
+  expect(shim.exitCode ?? shim.signalCode).not.toBeNull();
+  expect(effects()).toBe('x\n');
+});
+
 test('DURABILITY 7: a command that never began runs now, once, and the late shim of the dead owner gives way', async () => {
   const intent = intentOf('echo x >> effects');
-  expect(await bench.commands.resume('session', intent)).toMatchObject({
+  expect(await resume(intent)).toMatchObject({
     kind: 'ended',
     how: 'ran now',
     result: { exitCode: 0 },
   });
   const [code] = await once(startAsBefore(intent), 'exit');
   expect(code).toBe(97);
-  expect(await bench.commands.resume('session', intent)).toMatchObject({ kind: 'ended', how: 'before' });
+  expect(await resume(intent)).toMatchObject({ kind: 'ended', how: 'before' });
   expect(effects()).toBe('x\n');
   expect(await bench.port.read(intent.request.opKey)).toMatchObject({ ok: true, value: { exitCode: 0 } });
 });
 
 test('DURABILITY 7: two that resume at once run it once, and both know its end', async () => {
   const intent = intentOf('echo x >> effects; sleep 0.1');
-  const both = await Promise.all([bench.commands.resume('session', intent), bench.commands.resume('session', intent)]);
+  const both = await Promise.all([resume(intent), resume(intent)]);
   expect(both.map((resumed) => resumed.kind)).toEqual(['ended', 'ended']);
   expect(effects()).toBe('x\n');
 });
@@ -98,9 +119,9 @@ test('DURABILITY 7: whose shim died, or whose machine started anew, has an unkno
   process.kill(-(shim.pid as number), 'SIGKILL');
   await once(shim, 'exit');
   expect(shimState(killed.dir)).toEqual({ kind: 'lost' });
-  expect(await bench.commands.resume('session', killed)).toEqual({ kind: 'unknown' });
+  expect(await resume(killed)).toEqual({ kind: 'unknown' });
   const earlier = intentOf('echo y >> effects', { boot: 'another boot' });
-  expect(await bench.commands.resume('session', earlier)).toEqual({ kind: 'unknown' });
+  expect(await resume(earlier)).toEqual({ kind: 'unknown' });
   expect(effects()).toBe('x\n');
 });
 
@@ -108,7 +129,7 @@ test('DURABILITY 7: a reused pid is not taken for the shim', async () => {
   const intent = intentOf('true');
   mkdirSync(intent.dir, { recursive: true });
   writeFileSync(join(intent.dir, 'started'), `${process.pid} 1@00000000\n`);
-  expect(await bench.commands.resume('session', intent)).toEqual({ kind: 'unknown' });
+  expect(await resume(intent)).toEqual({ kind: 'unknown' });
 });
 
 test('DURABILITY 7: the place of a shim is taken once', () => {
@@ -119,15 +140,15 @@ test('DURABILITY 7: the place of a shim is taken once', () => {
 
 test('SAFETY 2.3: what was allowed for a sandbox never runs without one, and a background command is not started late', async () => {
   const confined = { ...intentOf('echo x >> effects'), sandboxed: true };
-  expect(await bench.commands.resume('session', confined)).toEqual({ kind: 'never ran' });
+  expect(await resume(confined)).toEqual({ kind: 'never ran' });
   const background = intentOf('echo x >> effects', { background: true });
-  expect(await bench.commands.resume('session', background)).toEqual({ kind: 'never ran' });
+  expect(await resume(background)).toEqual({ kind: 'never ran' });
   expect(effects()).toBe('');
 });
 
 test('DURABILITY 8: the model is told how it ended, that it did not run, or nothing when nobody knows', async () => {
   const scrub = createScrub({ MY_TOKEN: 'not-to-be-seen-by-anybody' });
-  const finish = (intent: CommandIntent) => finishCommand(bench.commands, 'session', intent, scrub);
+  const finish = (intent: CommandIntent) => finishCommand(bench.commands, 'session', intent, scrub, NEVER);
   const ran = await finish(intentOf('echo not-to-be-seen-by-anybody; exit 2'));
   expect(ran).toMatchObject({ ok: true, value: { data: { exitCode: 2 } } });
   expect(messageOf(ran as never)).toBe('ok');
