@@ -17,6 +17,11 @@ export const ProviderConfig = z.strictObject({
   apiKeyEnv: z.string().min(1).optional().describe('The environment variable with the key. Absent: no key is sent.'),
   headers: z.record(z.string(), z.string()).optional().describe('Sent with every request.'),
   idleTimeoutMs: z.int().positive().optional().describe('How long the server may stay silent.'),
+  quietTimeoutMs: z
+    .int()
+    .positive()
+    .optional()
+    .describe('How long it may only keep the line open. Default: five times as long.'),
 });
 export type ProviderConfig = z.infer<typeof ProviderConfig>;
 
@@ -130,7 +135,7 @@ function withKey(
 }
 
 function ownProvider(name: string, config: ProviderConfig, env: Env): KnownProvider {
-  const { kind, apiKeyEnv, baseURL, headers, idleTimeoutMs } = config;
+  const { kind, apiKeyEnv, baseURL, headers, idleTimeoutMs, quietTimeoutMs } = config;
   const key = apiKeyEnv === undefined ? undefined : env[apiKeyEnv];
   const options: ProviderOptions = {
     name,
@@ -138,6 +143,7 @@ function ownProvider(name: string, config: ProviderConfig, env: Env): KnownProvi
     ...(baseURL === undefined ? {} : { baseURL }),
     ...(headers === undefined ? {} : { headers }),
     ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
+    ...(quietTimeoutMs === undefined ? {} : { quietTimeoutMs }),
   };
   const missing = apiKeyEnv !== undefined && !isSet(key);
   return { name, kind, options, ...(missing ? { missingKey: apiKeyEnv } : {}) };

@@ -8,11 +8,13 @@ export interface ProviderOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** How long the line may stay silent. Node's own fetch gives up after 300 s, so more than that has no effect. */
   readonly idleTimeoutMs?: number;
+  /** How long it may be kept open without a word of the answer: pings show that the line is alive, not that anybody works on it. */
+  readonly quietTimeoutMs?: number;
 }
 
 export const DEFAULT_IDLE_TIMEOUT_MS = 120_000;
 
-/** Pings show that the line is alive, not that anybody works on the answer: they extend the idle time so many times. */
+/** The default of quietTimeoutMs, in idle times. */
 export const QUIET_FACTOR = 5;
 
 /** A listing of models is one short answer: it gets a plain time limit. */

@@ -91,8 +91,9 @@ async function readToEnd(events: AsyncIterator<unknown>, watchdog: Watchdog): Pr
   }
 }
 
-function limitsOf({ idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS }: ProviderOptions, timeoutMs: number | undefined): Limits {
-  const silence = { idleMs: idleTimeoutMs, quietMs: QUIET_FACTOR * idleTimeoutMs };
+function limitsOf(options: ProviderOptions, timeoutMs: number | undefined): Limits {
+  const idleMs = options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
+  const silence = { idleMs, quietMs: options.quietTimeoutMs ?? QUIET_FACTOR * idleMs };
   return timeoutMs === undefined ? silence : { ...silence, totalMs: timeoutMs };
 }
 

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { chooseModel } from '../../llm/choose-model.ts';
+import type { ProviderConfig } from '../../llm/known-providers.ts';
 import type { Script } from '../../llm/scripted/script.ts';
 import { type ScriptedServer, startScriptedServer } from '../../llm/scripted/server.ts';
 import type { Odin, OpenOptions, PermissionPolicy, SubmitOptions } from '../../orchestrator/api.ts';
@@ -20,13 +21,24 @@ export interface World {
     readonly models?: boolean;
     readonly permission?: PermissionPolicy;
     readonly webRules?: OpenOptions['webRules'];
+    readonly hooks?: OpenOptions['hooks'];
+    readonly middleware?: OpenOptions['middleware'];
+    /** Short waits between two tries of the model. */
+    readonly retryDelayMs?: OpenOptions['retryDelayMs'];
+    /** Model servers besides anthropic, which is the scripted one. */
+    readonly providers?: Readonly<Record<string, ProviderConfig>>;
   }): Promise<Odin>;
   /** Submits and collects the events of that message up to its AgentDone. */
   ask(odin: Odin, sid: string, submit: SubmitOptions): Promise<readonly StreamEvent[]>;
 }
 
 export async function withWorld<T>(
-  options: { readonly script: Script; readonly files?: Readonly<Record<string, string>> },
+  options: {
+    readonly script: Script;
+    readonly files?: Readonly<Record<string, string>>;
+    /** The user's config.json. */
+    readonly userConfig?: object;
+  },
   use: (world: World) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'odin-world-'));
@@ -35,17 +47,23 @@ export async function withWorld<T>(
     mkdirSync(dirname(join(project, name)), { recursive: true });
     writeFileSync(join(project, name), text);
   }
+  const home = join(folder, 'home');
+  if (options.userConfig) {
+    mkdirSync(home, { mode: 0o700 });
+    writeFileSync(join(home, 'config.json'), JSON.stringify(options.userConfig));
+  }
   const server = await startScriptedServer({ script: options.script });
   const opened: Odin[] = [];
   const logged: string[] = [];
   const world: World = {
     server,
     project,
-    home: join(folder, 'home'),
+    home,
     logged,
-    async open({ models = true, permission, webRules } = {}) {
+    async open({ models = true, permission, webRules, hooks, middleware, retryDelayMs, providers = {} } = {}) {
       const env = { ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: server.url };
-      const chosen = await chooseModel({ flagModel: 'anthropic/scripted', flagSmallModel: 'anthropic/small', env });
+      const flags = { flagModel: 'anthropic/scripted', flagSmallModel: 'anthropic/small' };
+      const chosen = await chooseModel({ ...flags, userConfig: { providers }, env });
       if (!chosen.ok) throw new Error(chosen.failure.message);
       const odin = await openOdin({
         cwd: project,
@@ -53,6 +71,9 @@ export async function withWorld<T>(
         ...(models ? { models: chosen.value } : {}),
         ...(permission ? { permission } : {}),
         ...(webRules ? { webRules } : {}),
+        ...(hooks ? { hooks } : {}),
+        ...(middleware ? { middleware } : {}),
+        ...(retryDelayMs ? { retryDelayMs } : {}),
         log: (message, detail) => logged.push(`${message} ${JSON.stringify(detail)}`),
       });
       opened.push(odin);
