@@ -4,6 +4,7 @@
 
 import { cleanLine, cleanText } from '../shared/clean-text.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
+import { contextLine } from './context-line.ts';
 import { describeCall } from './describe-call.ts';
 import { count, describeEnd } from './describe-end.ts';
 import { describeResult } from './describe-result.ts';
@@ -106,15 +107,9 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
       case 'AnswerCut':
         return screen.line(paint('yellow', CUT[event.why]));
       case 'ContextFull':
-        screen.line(paint('yellow', `! ${CONTEXT[event.why]}; making the conversation smaller`));
-        return screen.status('making the conversation smaller…');
+        return screen.status('making the context smaller…');
       case 'ContextCompacted':
-        return screen.line(
-          paint(
-            'dim',
-            `  ${count(event.tokensBefore)} tokens → ${count(event.tokensAfter)} (${event.processors.join(', ')})`,
-          ),
-        );
+        return screen.line(paint('yellow', `! ${contextLine(event)}`));
       case 'LimitReached':
         return screen.line(paint('yellow', `! ${cleanLine(event.message)}`));
       case 'HookRan':
@@ -159,12 +154,6 @@ function retryText(event: EventOfType<'RetryScheduled'>, { errIsTerminal, showPr
   const cancel = errIsTerminal && !showPrompts ? ', Ctrl-C cancels' : '';
   return `trying again in ${duration(event.dueAt - event.at)}${tries}${cancel}`;
 }
-
-const CONTEXT = {
-  window: "the conversation nears the end of the model's window",
-  too_long: 'the provider says that the conversation is too long',
-  asked: 'a smaller conversation was asked for',
-} as const;
 
 const CUT = {
   output_limit: '! the answer was cut off at the output limit; the model is asked to go on',
