@@ -47,9 +47,20 @@ beforeEach(async () => {
   await writeFile(join(project, 'src/index.js'), '// The shop.\n');
 });
 
+/** What `odin doctor` says of the instructions. */
+async function doctor(): Promise<{ readonly ok: boolean; readonly text: string }> {
+  const { stdout } = await runCli(['doctor', '--json'], withModel);
+  const checks = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { name: string; ok: boolean; text: string });
+  return checks.find(({ name }) => name === 'instructions') ?? { ok: false, text: 'no such check' };
+}
+
 const odinMd = (): string => readFileSync(join(project, 'ODIN.md'), 'utf8');
 
 test('O22, O3: odin init writes ODIN.md with the lesser model alone, shows it, and odin undo takes it back', async () => {
+  expect(await doctor()).toMatchObject({ ok: true, text: expect.stringContaining('`odin init` writes one') });
   const { code, stdout, stderr } = await runCli(['init'], withModel);
   expect({ code, stderr }).toMatchObject({ code: 0 });
   expect(models).toEqual(['small']);
@@ -59,10 +70,19 @@ test('O22, O3: odin init writes ODIN.md with the lesser model alone, shows it, a
   expect(stderr).toContain('  | +- Test: `npm test`: always');
   expect(stderr).toContain('allow, by odin init');
   expect(stderr).toMatch(/`odin undo` takes that back.*\nMade .*odinconfig\.json too.*\nNext: `odin trust`/);
+  expect((await doctor()).text).toBe('ODIN.md (not trusted: taken as information; `odin trust` changes that)');
+  await runCli(['trust'], withModel);
+  await writeFile(join(project, 'AGENTS.md'), 'Tabs.\u200b\n');
+  expect(await doctor()).toMatchObject({
+    ok: false,
+    text: 'ODIN.md, AGENTS.md; AGENTS.md holds 1 invisible or control characters: look at it',
+  });
+  await rm(join(project, 'AGENTS.md'));
   const again = await runCli(['init'], withModel);
   expect(again.stdout).toContain('is up to date. Nothing was written.');
-  expect(again.stderr).not.toMatch(/odin undo|Made/);
+  expect(again.stderr).not.toMatch(/odin undo|Made|Next/);
   const sessions = (await runCli(['sessions'], withModel)).stdout;
+  await runCli(['trust', '--revoke'], withModel);
   const first = sessions.trim().split('\n').at(-1)?.split(/\s+/)[0] ?? '';
   expect(await runCli(['undo', '--session', first], withModel)).toMatchObject({ code: 0 });
   expect(existsSync(join(project, 'ODIN.md'))).toBe(false);

@@ -1,6 +1,7 @@
 // What a file says of itself: the comment it begins with, or a README's first paragraph. Pure.
 
 const MAX_CHARS = 220;
+const MAX_PARAGRAPH = 4_000;
 const NOT_ABOUT =
   /copyright|licen[cs]e|spdx|all rights reserved|eslint|prettier|istanbul|@ts-|generated|do not edit|coding[:=]|use strict|noinspection|-\*-/i;
 
@@ -65,10 +66,7 @@ export function shorten(text: string, most: number): string {
 
 /** A README's title and its first paragraph of prose, without badges, pictures and HTML. */
 export function readmeHead(text: string): { readonly title: string; readonly about: string } {
-  const lines = text
-    .replace(/^\ufeff/, '')
-    .replaceAll(/<!--[\s\S]*?-->/g, '')
-    .split(/\r?\n/);
+  const lines = withoutComments(text.replace(/^\ufeff/, '')).split(/\r?\n/);
   const titleLine = lines.findIndex((line, i) => /^#\s+\S/.test(line) || /^=+\s*$/.test(lines[i + 1] ?? ''));
   const title = titleLine === -1 ? '' : prose((lines[titleLine] ?? '').replace(/^#\s+/, ''));
   const paragraph: string[] = [];
@@ -78,7 +76,20 @@ export function readmeHead(text: string): { readonly title: string; readonly abo
     if (isProse) paragraph.push(line.replace(/^\s*>\s?/, ''));
     else if (paragraph.length > 0) break;
   }
-  return { title, about: shorten(prose(paragraph.join(' ')), 500) };
+  return { title, about: shorten(prose(paragraph.join(' ').slice(0, MAX_PARAGRAPH)), 500) };
+}
+
+/** In one pass: the text is a stranger's, and a pattern would begin anew at each beginning that has no end. */
+function withoutComments(text: string): string {
+  let out = '';
+  let at = 0;
+  for (let begin = text.indexOf('<!--'); begin !== -1; begin = text.indexOf('<!--', at)) {
+    const end = text.indexOf('-->', begin + 4);
+    if (end === -1) break;
+    out += text.slice(at, begin);
+    at = end + 3;
+  }
+  return out + text.slice(at);
 }
 
 /** Links as their text; no pictures. */

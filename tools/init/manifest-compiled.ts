@@ -95,7 +95,7 @@ export function readGoMod(folder: Folder): Manifest | null {
     name: module,
     description: '',
     uses: usesOf(
-      [...text.matchAll(/^\s*(?:require\s+)?([\w./-]+)\s+v[\d.]/gm)].map(([, name = '']) => name),
+      [...text.matchAll(/^[ \t]*(?:require[ \t]+)?([\w./-]+)[ \t]+v[\d.]/gm)].map(([, name = '']) => name),
       GO_USES,
     ),
     entries: mains.map(folder.at),
@@ -111,9 +111,9 @@ export function readGoMod(folder: Folder): Manifest | null {
 export function readMaven(folder: Folder, ancestors: readonly Folder[]): Manifest | null {
   const text = folder.text('pom.xml');
   if (text === undefined) return null;
-  // What stands in <parent>, <dependencies> and <build> is not about this module.
-  const own = text.replaceAll(/<(parent|dependencies|dependencyManagement|build|profiles)>[\s\S]*?<\/\1>/g, '');
-  const tag = (name: string): string => new RegExp(`<${name}>\\s*([^<]*?)\\s*</${name}>`).exec(own)?.[1] ?? '';
+  // What stands in these is not about this module.
+  const own = ['parent', 'dependencies', 'dependencyManagement', 'build', 'profiles'].reduce(withoutElement, text);
+  const tag = (name: string): string => elementIn(own, name)?.text.trim() ?? '';
   const to = commandsIn(folder);
   const isModule = ancestors.some((one) => one.below.has('pom.xml'));
   const mvn = folder.below.has('mvnw') ? './mvnw' : 'mvn';
@@ -135,6 +135,30 @@ export function readMaven(folder: Folder, ancestors: readonly Folder[]): Manifes
   };
 }
 
+interface Element {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+/** The first element of a name, by plain search: a pattern over a stranger's XML could take very long. */
+function elementIn(xml: string, name: string): Element | undefined {
+  const from = xml.indexOf(`<${name}>`);
+  const end = from === -1 ? -1 : xml.indexOf(`</${name}>`, from);
+  if (end === -1) return undefined;
+  return { from, to: end + name.length + 3, text: xml.slice(from + name.length + 2, end) };
+}
+
+function withoutElement(xml: string, name: string): string {
+  const parts: string[] = [];
+  let rest = xml;
+  for (let found = elementIn(rest, name); found; found = elementIn(rest, name)) {
+    parts.push(rest.slice(0, found.from));
+    rest = rest.slice(found.to);
+  }
+  return parts.join('') + rest;
+}
+
 export function readGradle(folder: Folder, ancestors: readonly Folder[]): Manifest | null {
   const files = ['build.gradle.kts', 'build.gradle', 'settings.gradle.kts', 'settings.gradle'];
   const file = files.find((name) => folder.below.has(name));
@@ -150,7 +174,7 @@ export function readGradle(folder: Folder, ancestors: readonly Folder[]): Manife
     ...(/junit/i.test(text) ? ['JUnit'] : []),
   ];
   const runs = [
-    ...(/id\s*\(?\s*["']application["']|^\s*application\s*$|plugin:\s*["']application["']/m.test(text)
+    ...(/\bid[ (]{0,4}["']application["']|^[ \t]*application[ \t]*$|plugin: ?["']application["']/m.test(text)
       ? [to('run', `${gradle} run`)]
       : []),
     ...(text.includes('org.springframework.boot') ? [to('run', `${gradle} bootRun`)] : []),

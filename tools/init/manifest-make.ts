@@ -38,8 +38,11 @@ export function readTaskfile(folder: Folder): Manifest | null {
   const file = ['Taskfile.yml', 'Taskfile.yaml'].find((name) => folder.text(name) !== undefined);
   if (file === undefined) return null;
   const to = commandsIn(folder);
-  const tasks = /^tasks:\s*\n((?:[ \t]+.*\n?|\s*\n)*)/m.exec(folder.text(file) ?? '')?.[1] ?? '';
-  const names = [...tasks.matchAll(/^ {2}([A-Za-z][\w:-]*):/gm)].map(([, name = '']) => name);
+  const lines = (folder.text(file) ?? '').split('\n');
+  const begin = lines.findIndex((line) => line.startsWith('tasks:')) + 1;
+  const end = lines.findIndex((line, at) => at >= begin && /^\S/.test(line));
+  const inside = begin === 0 ? [] : lines.slice(begin, end === -1 ? undefined : end);
+  const names = inside.flatMap((line) => /^ {2}([A-Za-z][\w:-]*):/.exec(line)?.[1] ?? []);
   return targets(
     folder,
     file,
@@ -82,7 +85,7 @@ export function readMeson(folder: Folder, ancestors: readonly Folder[]): Manifes
     commands: [
       to('build', 'meson setup build'),
       to('build', 'meson compile -C build'),
-      ...(/^\s*test\s*\(/m.test(text) ? [to('test', 'meson test -C build')] : []),
+      ...(/^[ \t]*test[ \t]*\(/m.test(text) ? [to('test', 'meson test -C build')] : []),
     ],
   };
 }

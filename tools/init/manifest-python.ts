@@ -121,5 +121,5 @@ function* dependencyNames(folder: Folder, toml: Toml): Generator<string> {
     for (const line of (folder.text(name) ?? '').split('\n')) yield requirement(line);
   }
   const setup = `${folder.text('setup.py') ?? ''}\n${folder.text('setup.cfg') ?? ''}`;
-  for (const [, name = ''] of setup.matchAll(/^\s*["']?([A-Za-z][\w.-]*)["']?\s*(?:[<>=!~,\]]|$)/gm)) yield name;
+  for (const [, name = ''] of setup.matchAll(/^[ \t]*["']?([A-Za-z][\w.-]*)["']?[ \t]*(?:[<>=!~,\]]|$)/gm)) yield name;
 }

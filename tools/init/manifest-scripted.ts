@@ -20,7 +20,7 @@ export function readGemfile(folder: Folder): Manifest | null {
   if (text === undefined) return null;
   const to = commandsIn(folder);
   const uses = usesOf(
-    [...text.matchAll(/^\s*gem\s+["']([\w-]+)["']/gm)].map(([, name = '']) => name),
+    [...text.matchAll(/^[ \t]*gem[ \t]+["']([\w-]+)["']/gm)].map(([, name = '']) => name),
     RUBY_USES,
   );
   const isRails = folder.below.has('bin/rails');
@@ -104,7 +104,7 @@ export function readPubspec(folder: Folder): Manifest | null {
   const text = folder.text('pubspec.yaml');
   if (text === undefined) return null;
   const to = commandsIn(folder);
-  const isFlutter = /^\s+sdk:\s*flutter\b/m.test(text);
+  const isFlutter = /^[ \t]+sdk:[ \t]*flutter\b/m.test(text);
   const program = isFlutter ? 'flutter' : 'dart';
   return {
     file: folder.at('pubspec.yaml'),

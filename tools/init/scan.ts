@@ -23,6 +23,7 @@ type ScanContext = Pick<ToolContext, 'root' | 'search' | 'files' | 'report'>;
 const MAX_PATHS = 20_000;
 const MAX_FILES = 60;
 const MAX_BYTES = 400 * 1024;
+const MAX_FILE = 64 * 1024;
 const AT_ONCE = 4;
 /** Somebody else's code, and what a build makes, where .gitignore does not say so. */
 const NOT_OURS =
@@ -98,8 +99,9 @@ async function readAll(
     for (const [i, text] of found.entries()) {
       const path = some[i]?.path;
       if (text === undefined || path === undefined || left <= 0) continue;
-      texts.set(path, text.slice(0, left));
-      left -= Buffer.byteLength(text);
+      const kept = text.slice(0, Math.min(left, MAX_FILE));
+      texts.set(path, kept);
+      left -= Buffer.byteLength(kept);
     }
   }
   return { texts, reached: left <= 0 };

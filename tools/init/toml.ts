@@ -11,7 +11,7 @@ export function readToml(text: string): Toml {
   const lines = text.split(/\r?\n/);
   for (let at = 0; at < lines.length; at++) {
     const line = withoutComment(lines[at] ?? '');
-    const header = /^\s*(\[\[?)\s*([^[\]]+?)\s*\]\]?\s*$/.exec(line);
+    const header = /^\s*(\[\[?)([^[\]]+)\]\]?\s*$/.exec(line);
     if (header) {
       const name = (header[2] ?? '').replaceAll(/["'\s]/g, '');
       section = open(sections, header[1] === '[[' ? freeName(sections, name) : name);
