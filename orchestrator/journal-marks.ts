@@ -4,7 +4,7 @@
 // is done on the strength of it, and a claim whose journal lacks that id is refused (scripts.ts).
 // A mark is a hint that may lag, never one that runs ahead: a few bytes written over in place, not synced.
 
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -19,7 +19,6 @@ export interface Marks {
   read(sid: string): Mark | null;
   /** A pen for one epoch of one session. */
   open(sid: string, seq: number): MarkPen;
-  forget(sid: string): void;
   /** Sessions that have a mark. */
   list(): Promise<readonly string[]>;
 }
@@ -63,7 +62,6 @@ export function openMarks(home: string): Marks {
         },
       };
     },
-    forget: (sid) => rmSync(pathOf(sid), { force: true }),
     list: () => readdir(folder).catch(() => []),
   };
 }
