@@ -227,18 +227,29 @@ function describeIssue(
   const name = path.length === 0 ? 'the file' : `"${path.join('.')}"`;
   if (issue.code !== 'unrecognized_keys') {
     // A record's own key is reported at the key, whose message is one level down.
-    const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+    const message =
+      issue.code === 'invalid_key'
+        ? (issue.issues[0]?.message ?? issue.message)
+        : issue.code === 'invalid_union'
+          ? noSuchName(schema, path, node?.value)
+          : issue.message;
     return `${at(node?.offset ?? 0)}: ${name}: ${message}.`;
   }
   return issue.keys
     .map((key) => {
       const offset = node?.children?.find((child) => child.children?.[0]?.value === key)?.offset;
-      return `${at(offset ?? node?.offset ?? 0)}: ${unknownKey(key, path, schema, kind)}`;
+      return `${at(offset ?? node?.offset ?? 0)}: ${unknownKey(key, path, schema, kind, useOf(node))}`;
     })
     .join('\n');
 }
 
-function unknownKey(key: string, path: readonly (string | number)[], schema: z.ZodObject, kind: string): string {
+function unknownKey(
+  key: string,
+  path: readonly (string | number)[],
+  schema: z.ZodObject,
+  kind: string,
+  use: unknown,
+): string {
   const where = path.length === 0 ? '' : ` in "${path.join('.')}"`;
   if (key === 'providers' && path.length === 0 && kind === 'project') {
     return `"providers" belongs in the user's own config, not in a project's: a repository must not choose where prompts are sent.`;
@@ -249,19 +260,38 @@ function unknownKey(key: string, path: readonly (string | number)[], schema: z.Z
   if (key === 'streamDelta' && path.join() === 'hooks') {
     return 'a command cannot watch "streamDelta": it would be started for every few words. Watch "afterLLM", or read `odin attach --json`.';
   }
-  const known = knownKeys(schema, path);
+  const known = knownKeys(schema, path, use);
   const near = nearestName(key, known);
   return `unknown key "${key}"${where}. ${near === null ? `Known: ${known.join(', ')}.` : `Did you mean "${near}"?`}`;
 }
 
-/** The keys that an object at this path may have, from the JSON schema: it knows optional, record and nested alike. */
-function knownKeys(schema: z.ZodObject, path: readonly (string | number)[]): string[] {
-  let at: JsonSchemaPart | undefined = schema.toJSONSchema({ io: 'input' }) as JsonSchemaPart;
-  for (const part of path) at = at?.properties?.[part] ?? at?.items ?? at?.additionalProperties;
-  return Object.keys(at?.properties ?? {}).filter((key) => key !== '$schema');
+/** A name in `use` that is none of those there are. */
+function noSuchName(schema: z.ZodObject, path: readonly (string | number)[], name: unknown): string {
+  const names =
+    schemaAt(schema, path.slice(0, -1))?.oneOf?.flatMap((one) => one.properties?.['use']?.const ?? []) ?? [];
+  const near = typeof name === 'string' ? nearestName(name, names) : null;
+  return `must be one of ${names.join(', ')}${near === null ? '' : `: did you mean "${near}"`}`;
 }
 
+/** The keys that an object at this path may have, from the JSON schema: it knows optional, record and nested alike. */
+function knownKeys(schema: z.ZodObject, path: readonly (string | number)[], use: unknown): string[] {
+  const at = schemaAt(schema, path);
+  const one = at?.oneOf?.find((branch) => branch.properties?.['use']?.const === use) ?? at;
+  return Object.keys(one?.properties ?? {}).filter((key) => key !== '$schema');
+}
+
+function schemaAt(schema: z.ZodObject, path: readonly (string | number)[]): JsonSchemaPart | undefined {
+  let at: JsonSchemaPart | undefined = schema.toJSONSchema({ io: 'input' }) as JsonSchemaPart;
+  for (const part of path) at = at?.properties?.[part] ?? at?.items ?? at?.additionalProperties;
+  return at;
+}
+
+const useOf = (node: Node | undefined): unknown =>
+  node?.children?.find((child) => child.children?.[0]?.value === 'use')?.children?.[1]?.value;
+
 interface JsonSchemaPart {
+  readonly oneOf?: readonly JsonSchemaPart[];
+  readonly const?: string;
   readonly properties?: Readonly<Record<string, JsonSchemaPart>>;
   readonly additionalProperties?: JsonSchemaPart;
   readonly items?: JsonSchemaPart;

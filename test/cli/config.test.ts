@@ -126,6 +126,16 @@ describe('settings files', () => {
     ],
     ['a model with a space', '{"model": "a b"}', /1:11: "model": must be a model as provider\/name/],
     ["a provider in a project's file", '{"providers": {}}', /"providers" belongs in the user's own config/],
+    [
+      'a processor that is none',
+      '{"context": {"processors": [{"use": "keepLast"}]}}',
+      'odinconfig.json:1:37: "context.processors.0.use": must be one of truncateLongTools, dropLessRelevant, summarizeOlderThanN, keepLastN: did you mean "keepLastN".',
+    ],
+    [
+      'a setting that its processor does not have',
+      '{"context": {"processors": [{"use": "keepLastN", "maxChars": 9}]}}',
+      'odinconfig.json:1:50: unknown key "maxChars" in "context.processors.0". Known: use, n.',
+    ],
   ])('%s is answered with its place and what to do', async (_title, text, expected) => {
     expect(await problem(text)).toEqual(typeof expected === 'string' ? expected : expect.stringMatching(expected));
   });
