@@ -25,5 +25,5 @@ export const EXIT_CODES_HELP = `Exit codes:
   0    completed
   1    failed
   2    usage, or no model was found
-  3    stopped by a limit (steps, budget, repeated calls)
+  3    stopped by a limit (steps, budget in money, tokens or time, repeated calls)
   130  cancelled`;

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
 import type { Odin } from '../orchestrator/api.ts';
 import { cleanLine, cleanText } from '../shared/clean-text.ts';
+import type { Limits } from '../shared/events.ts';
 import { isMode, MODES, type Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
 import { createAsker, type QuestionFeed } from './ask-user.ts';
@@ -16,7 +17,7 @@ export interface LinePrompt {
   /** The session begins with the first message. */
   readonly isNew: boolean;
   readonly mode: Mode;
-  readonly limits: { readonly maxSteps: number };
+  readonly limits: Limits;
   readonly models?: {
     readonly model: string;
     readonly smallModel: string;

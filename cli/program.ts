@@ -1,9 +1,10 @@
 // Every command of `odin` with its arguments and options. What a command does is in commands/, loaded when it is called.
 
-import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import { nearestName } from '../orchestrator/nearest-name.ts';
 import { MODES, type Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
+import { stepsOption, timeOption, tokensOption, usdOption, wholeNumber } from './budget-options.ts';
 import type { Answer } from './commands/answer.ts';
 import type { ExplainOptions } from './commands/explain.ts';
 import type { InitOptions } from './commands/init.ts';
@@ -53,10 +54,6 @@ const modeOption = () =>
     '-m, --mode <mode>',
     'ask and plan only read, edit changes files (default: defaultMode of the settings, else ask)',
   ).choices([...MODES]);
-const stepsOption = () =>
-  new Option('--max-steps <n>', 'stop after so many steps (default: maxSteps of the settings, else 25)').argParser(
-    wholeNumber,
-  );
 const fallbackOption = () =>
   new Option(
     '--fallback-model <provider/name>',
@@ -74,6 +71,9 @@ function addRun(program: Command, settle: Settle): void {
     .option('--small-model <provider/name>', 'the lesser model for small jobs')
     .addOption(fallbackOption())
     .addOption(stepsOption())
+    .addOption(usdOption())
+    .addOption(tokensOption())
+    .addOption(timeOption())
     .addOption(new Option('-s, --session <id>', `go on with a session: ${SESSION_HELP}`).conflicts('continue'))
     .option('-c, --continue', 'go on with the newest session')
     .addOption(jsonOption('print events, one JSON object a line (docs/events.md)'))
@@ -111,6 +111,9 @@ function addRun(program: Command, settle: Settle): void {
     .addOption(modeOption())
     .addOption(fallbackOption())
     .addOption(stepsOption())
+    .addOption(usdOption())
+    .addOption(tokensOption())
+    .addOption(timeOption())
     .addOption(jsonOption('print {session, seq, position, mode}'))
     .action(async (session: string, message: string[], options: SendOptions) => {
       await settle((await import('./commands/send.ts')).send(session, message, options));
@@ -319,12 +322,4 @@ function refuseMistypedCommand(prompt: readonly string[], program: Command): voi
   );
   if (near !== null)
     throw new UserError(`there is no command "${only}". Did you mean "odin ${near}"? As a prompt: odin run ${only}`);
-}
-
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < 1) {
-    throw new InvalidArgumentError('It must be a whole number, 1 or more.');
-  }
-  return value;
 }

@@ -6,9 +6,10 @@ import { cleanLine, cleanText } from '../shared/clean-text.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
 import { contextLine } from './context-line.ts';
 import { describeCall } from './describe-call.ts';
-import { count, describeEnd } from './describe-end.ts';
+import { describeEnd } from './describe-end.ts';
 import { describeResult } from './describe-result.ts';
 import { instructionsLine } from './instructions-line.ts';
+import { createMeter } from './meter.ts';
 import { questionLines } from './question-text.ts';
 import { createScreen, type ScreenOptions } from './screen.ts';
 import { createStepText } from './step-text.ts';
@@ -43,6 +44,7 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
   const stepText = (isOpen: boolean) => createStepText({ ...options, screen, shown, isOpen });
   let text = stepText(false);
   let failed: string | null = null;
+  const meter = createMeter();
 
   function toolLine(op: string, more: Partial<OpenCall>, tool: string): void {
     const call = { ...(calls.get(op) ?? { title: cleanLine(tool) }), ...more };
@@ -57,6 +59,7 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
   }
 
   function show(event: StreamEvent): void {
+    meter.see(event);
     switch (event.type) {
       case 'SessionOpened':
         screen.line(paint('dim', `session ${event.session} in ${cleanLine(event.root)}`));
@@ -72,7 +75,7 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
       case 'StepStarted':
         text.giveUp(event.attempt > 1);
         text = stepText(true);
-        return screen.status(`thinking (step ${event.step})…`);
+        return screen.status(`thinking (step ${event.step})…${meter.live()}`);
       case 'StreamText':
         return text.delta(event.delta);
       case 'StepText':
@@ -80,7 +83,7 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
       case 'ToolCallStart':
         text.isProgress();
         calls.set(event.op, { title: describeCall(event.tool, event.args) });
-        return screen.status(`${describeCall(event.tool, event.args)}…`);
+        return screen.status(`${describeCall(event.tool, event.args)}…${meter.live()}`);
       case 'ToolProgress':
         return screen.line(paint('dim', `  ${cleanLine(event.text, MAX_DESCRIPTION)}`));
       case 'ToolCallEnd':
@@ -135,7 +138,7 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
         text.answer(event.answer);
         text = stepText(false);
         calls.clear();
-        screen.line(paint(event.status === 'completed' ? 'dim' : 'yellow', describeEnd(event, failed)));
+        screen.line(paint(event.status === 'completed' ? 'dim' : 'yellow', describeEnd(event, failed, meter.window())));
         failed = null;
         return;
       case 'StreamThinking':

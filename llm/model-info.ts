@@ -87,6 +87,7 @@ export function createModelTable(overrides: Readonly<Record<string, ModelOverrid
   return {
     info,
     windowOf: (model) => info(model).contextWindow,
+    costOfCall: (model, usage) => costOf(info(model), usage),
     costOf: (spending) => costOfAll(info, spending),
   };
 }

@@ -6,6 +6,7 @@ import type { Json } from '../shared/json.ts';
 import type { Mode } from '../shared/modes.ts';
 import type { Outcome } from '../shared/outcome.ts';
 import type { ModelProvider, PermissionAnswer } from '../shared/ports.ts';
+import type { Rates } from '../shared/spending.ts';
 import type { QueuedMessage, State } from '../shared/state.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
 import type { Hook } from './hooks/hook.ts';
@@ -116,6 +117,8 @@ export interface FileDiff {
 
 export interface Odin {
   readonly root: string;
+  /** Windows and prices of models, for whoever shows a meter. */
+  readonly rates: Rates;
   /** True when this process owns the workspace and runs its turns; false when another one does. */
   readonly owner: boolean;
   /** A new session id; nothing is written until the first message. */

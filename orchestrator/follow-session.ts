@@ -1,6 +1,7 @@
 // A session's public stream for whoever wants to see it (SPEC O4): from the owner's own bus, or from Redis in any other process.
 
 import type { JournalEvent } from '../shared/events.ts';
+import type { Rates } from '../shared/spending.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
 import { createStreamView, type StreamView } from '../shared/stream-view.ts';
 import type { Blobs } from './blobs.ts';
@@ -13,6 +14,8 @@ import type { RedisHandle } from './redis.ts';
 export interface FollowOptions {
   readonly from: string;
   readonly signal: AbortSignal;
+  /** Price what is followed. */
+  readonly rates: Rates;
 }
 
 /** Any process: the journal after `from` and the live stream, through Redis. What `from` means is fixed when this is called. */
@@ -21,13 +24,13 @@ export function followFromRedis(
   source: JournalSource,
   blobs: Blobs,
   sid: string,
-  { from, signal }: FollowOptions,
+  { from, signal, rates }: FollowOptions,
 ): AsyncIterable<StreamEvent> {
   const start = from === '$' ? newestId(source, sid) : Promise.resolve(from);
   start.catch(() => {});
   return (async function* () {
     let after = await start;
-    const view = await viewUpTo(source, blobs, sid, after);
+    const view = await viewUpTo(source, blobs, sid, after, rates);
     // An archived one is not in Redis; what is in its file comes first, then whatever follows when it comes back.
     for (const { id, event } of await readArchivedAfter(source, sid, after)) {
       yield* view.journaled(id, await inline(blobs, event));
@@ -46,12 +49,12 @@ export function followOwn(
   blobs: Blobs,
   bus: EventBus,
   sid: string,
-  { from, signal }: FollowOptions,
+  { from, signal, rates }: FollowOptions,
 ): AsyncIterable<StreamEvent> {
   const live = bus.subscribe(sid, signal);
   if (from === '$') return live;
   return (async function* () {
-    const view = await viewUpTo(source, blobs, sid, from);
+    const view = await viewUpTo(source, blobs, sid, from, rates);
     let last = from;
     for (const { id, event } of await readJournal(source, sid, from)) {
       yield* view.journaled(id, await inline(blobs, event));
@@ -64,8 +67,14 @@ export function followOwn(
 }
 
 /** A view that knows what came before `id`: which message runs and which calls are open. */
-async function viewUpTo(source: JournalSource, blobs: Blobs, sid: string, id: string): Promise<StreamView> {
-  const view = createStreamView(sid);
+async function viewUpTo(
+  source: JournalSource,
+  blobs: Blobs,
+  sid: string,
+  id: string,
+  rates: Rates,
+): Promise<StreamView> {
+  const view = createStreamView(sid, rates);
   if (id === '0' || id === '0-0') return view;
   for (const { id: seen, event } of await readJournal(source, sid)) {
     if (isAfter(seen, id)) break;

@@ -6,10 +6,10 @@ import { opId, ulid } from '../shared/ids.ts';
 import type { Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
 import type { Odin, OpenOptions, OpenQuestion } from './api.ts';
+import { insistOnPrices } from './budget/insist-on-prices.ts';
 import { sendControl } from './control.ts';
 import { followFromRedis, followOwn } from './follow-session.ts';
 import { createHooks, type Hooks } from './hooks/run-hooks.ts';
-import { insistOnPrices } from './budget/insist-on-prices.ts';
 import { createOwnership, type Ownership } from './ownership.ts';
 import { askNobody } from './permissions.ts';
 import { NO_PERMISSIONS, readOpenQuestions } from './permissions-memory.ts';
@@ -35,6 +35,7 @@ function facade(world: World, ownership: Ownership): Odin {
 
   return {
     root,
+    rates: world.models,
     get owner() {
       return ownership.owned() !== null;
     },
@@ -66,8 +67,8 @@ function facade(world: World, ownership: Ownership): Odin {
     },
     follow: (sid, { from = '0', signal }) =>
       ownership.owned()
-        ? followOwn(sourceOf(world), blobs, bus, sid, { from, signal })
-        : followFromRedis(handle, sourceOf(world), blobs, sid, { from, signal }),
+        ? followOwn(sourceOf(world), blobs, bus, sid, { from, signal, rates: world.models })
+        : followFromRedis(handle, sourceOf(world), blobs, sid, { from, signal, rates: world.models }),
     async cancel(sid, by) {
       const { claimed, cursor } = await inbox.head(sid);
       if (claimed <= cursor) return false;

@@ -207,6 +207,7 @@ function createRunner(
     marks: openMarks(world.options.home),
     snapshots: openSnapshots(world.options.home),
     onPause: createPauses(world.options.notice ?? (() => {})),
+    rates: world.models,
     limits: messageLimits(config),
     instructions: () => world.instructions(),
     cancelledBy,

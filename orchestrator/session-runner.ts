@@ -9,6 +9,7 @@ import { NO_USAGE } from '../shared/messages.ts';
 import type { Mode } from '../shared/modes.ts';
 import { Bug } from '../shared/outcome.ts';
 import { Fenced, type LivePort } from '../shared/ports.ts';
+import type { Rates } from '../shared/spending.ts';
 import type { Todo } from '../shared/state.ts';
 import { createStreamView, type StreamView } from '../shared/stream-view.ts';
 import type { ModelPair } from './api.ts';
@@ -48,6 +49,8 @@ export interface RunnerDeps {
   readonly snapshots: Snapshots;
   /** Something that the journal needs is full or away, or is back (null). */
   readonly onPause: OnPause;
+  /** Prices for the public stream. */
+  readonly rates: Rates;
   /** Of a message that says nothing else. */
   readonly limits: Limits;
   /** What a session that is opened now gets as instructions. */
@@ -119,7 +122,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     const { redis, marks, ws, now } = deps;
     const claim = (of: number) => claimEvent(of, now());
     const written = await closeRewound({ redis, marks, ws, sid, claim, now });
-    const view = createStreamView(sid);
+    const view = createStreamView(sid, deps.rates);
     for (const { id, event } of written) deps.bus.publish(sid, () => view.journaled(id, event));
     if (written.some(({ event }) => event.type === 'msg.done' && event.seq === seq)) return null;
     // A message that Redis does not even know: it has no place in the journal, and its followers must not wait for ever.
@@ -136,7 +139,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     signal: AbortSignal,
   ): Promise<Turn | null> => {
     const { sid, seq } = wake;
-    const view = createStreamView(sid);
+    const view = createStreamView(sid, deps.rates);
     for (const event of past) view.journaled('', event);
     const stream = openLiveStream(deps.redis, sid, () => journal.lastId);
     let turn: RunningTurn | undefined;

@@ -22,9 +22,12 @@ export interface SpentCall {
   readonly isEstimated: boolean;
 }
 
-/** What the meter needs to know of a model. */
+/** What the meter needs to know of models. */
 export interface Rates {
+  /** Size of its context window, in tokens. */
   windowOf(model: string): number;
+  /** USD of one call; null when the price is not known. */
+  costOfCall(model: string, usage: Usage): number | null;
   /** USD; null when a price is not known: then the sum is not known either. */
   costOf(spending: Spending): number | null;
 }
@@ -42,9 +45,26 @@ export function addCall(spending: Spending, { model, usage, isLong, isEstimated 
   return { ...spending, [model]: after };
 }
 
+/** Where nothing is known of any model. */
+export const NO_RATES: Rates = { windowOf: () => 0, costOfCall: () => null, costOf: () => null };
+
+/** What one model has used and cost, for those who read it. */
+export interface SpentOn {
+  readonly model: string;
+  readonly calls: number;
+  readonly usage: Usage;
+  readonly costUsd: number | null;
+  readonly estimated: boolean;
+}
+
+export function spentOn(spending: Spending, rates: Rates): readonly SpentOn[] {
+  return Object.entries(spending).map(([model, one]) => {
+    const { calls, usage } = one;
+    return { model, calls, usage, costUsd: rates.costOf({ [model]: one }), estimated: one.isEstimated };
+  });
+}
+
 /** Input and output tokens of all models together, those read from a cache included. */
 export function tokensIn(spending: Spending): number {
   return Object.values(spending).reduce((sum, { usage }) => sum + usage.input + usage.output, 0);
 }
-
-export const isEstimated = (spending: Spending): boolean => Object.values(spending).some((one) => one.isEstimated);

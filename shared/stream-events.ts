@@ -14,7 +14,14 @@ import type {
 import type { Json } from './json.ts';
 import type { Usage } from './messages.ts';
 import type { Mode } from './modes.ts';
+import type { SpentOn } from './spending.ts';
 import type { Todo } from './state.ts';
+
+/** Tokens in a model's context window, and its size. */
+export interface WindowUse {
+  readonly tokens: number;
+  readonly size: number;
+}
 
 interface Base {
   /** Session. */
@@ -68,13 +75,26 @@ export type StreamEvent =
       readonly affectedFiles: readonly string[];
     })
   | (Base & { readonly type: 'TodosChanged'; readonly todos: readonly Todo[] })
-  | (Base & { readonly type: 'Usage'; readonly step: number; readonly usage: Usage })
+  | (Base & {
+      readonly type: 'Usage';
+      readonly step: number;
+      readonly model: string;
+      readonly usage: Usage;
+      /** The server counted nothing. */
+      readonly estimated: boolean;
+      /** Of this call; null when the price is not known. */
+      readonly costUsd: number | null;
+      /** What the model's window holds now. */
+      readonly window: WindowUse;
+    })
   /** A call of the lesser model. */
   | (Base & {
       readonly type: 'AuxUsage';
       readonly purpose: AuxPurpose;
       readonly model: string;
       readonly usage: Usage;
+      readonly estimated: boolean;
+      readonly costUsd: number | null;
     })
   /** The context is about to be made smaller, and why. */
   | (Base & {
@@ -159,7 +179,12 @@ export type StreamEvent =
       readonly status: EndReason;
       readonly answer: string;
       readonly steps: number;
+      /** The planner's tokens. */
       readonly usage: Usage;
+      /** Of both models together; null when a price is not known. */
+      readonly costUsd: number | null;
+      /** By model. Empty in journals of old. */
+      readonly spending: readonly SpentOn[];
     });
 
 export type StreamEventType = StreamEvent['type'];

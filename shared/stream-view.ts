@@ -6,6 +6,7 @@ import type { Json } from './json.ts';
 import { type ToolCallPart, textOf, toolCallsOf } from './messages.ts';
 import type { Mode } from './modes.ts';
 import type { Failure } from './outcome.ts';
+import { NO_RATES, type Rates, spentOn } from './spending.ts';
 import type { StreamEvent } from './stream-events.ts';
 
 export interface StreamView {
@@ -16,7 +17,8 @@ export interface StreamView {
 /** A StreamEvent before it is told where it stands. */
 type Bare<T> = T extends StreamEvent ? Omit<T, 'session' | 'id' | 'at' | 'seq'> : never;
 
-export function createStreamView(session: string): StreamView {
+/** `rates` price what was used; without them costs and windows are unknown. */
+export function createStreamView(session: string, rates: Rates = NO_RATES): StreamView {
   let seq = 0;
   let mode: Mode = 'ask';
   let calls = new Map<string, ToolCallPart>();
@@ -44,7 +46,7 @@ export function createStreamView(session: string): StreamView {
       const before = model;
       steer(event);
       const at = 'at' in event ? event.at : 0;
-      return view(event, { mode, calls, failure, before }).map((bare) => ({ ...bare, session, id, at, seq }));
+      return view(event, { mode, calls, failure, before, rates }).map((bare) => ({ ...bare, session, id, at, seq }));
     },
     live: (event, at) => liveView(event).map((bare) => ({ ...bare, session, id: null, at, seq })),
   };
@@ -56,9 +58,11 @@ interface Seen {
   readonly failure: Failure | null;
   /** The model that was asked before this event. */
   readonly before: string;
+  readonly rates: Rates;
 }
 
-function view(event: JournalEvent, { mode, calls, failure, before }: Seen): Bare<StreamEvent>[] {
+function view(event: JournalEvent, seen: Seen): Bare<StreamEvent>[] {
+  const { mode, calls, failure, before, rates } = seen;
   switch (event.type) {
     case 'session.opened':
       return [{ type: 'SessionOpened', root: event.root, instructions: event.instructionFiles ?? [] }];
@@ -70,7 +74,7 @@ function view(event: JournalEvent, { mode, calls, failure, before }: Seen): Bare
         { type: 'StepStarted', step: stepOf(event.op), attempt: event.attempt },
       ];
     case 'llm.res':
-      return answerView(event);
+      return answerView(event, before === '' ? event.model : before, rates);
     case 'context.full':
       return [{ type: 'ContextFull', why: event.why, tokens: event.tokens, window: event.window }];
     case 'compact.done': {
@@ -78,7 +82,7 @@ function view(event: JournalEvent, { mode, calls, failure, before }: Seen): Bare
       return [{ type: 'ContextCompacted', why, processors, replaced, window, tokensBefore, tokensAfter }];
     }
     case 'aux.used':
-      return [{ type: 'AuxUsage', purpose: event.purpose, model: event.model, usage: event.usage }];
+      return [auxView(event, rates)];
     case 'limit.hit':
       return [{ type: 'LimitReached', limit: event.limit, message: event.message }];
     case 'hook.ran': {
@@ -109,11 +113,12 @@ function view(event: JournalEvent, { mode, calls, failure, before }: Seen): Bare
     case 'update':
       return [{ type: 'ToolProgress', op: '', text: event.text }];
     case 'msg.done':
-      return doneView(event, mode);
+      return doneView(event, mode, rates);
     // A failed try is told by the retry that follows or by the message's end.
     case 'llm.fail':
     case 'compact.fail':
     case 'claim':
+    case 'session.forked':
     case 'tool.intent':
     case 'timer.fired':
     case 'files.moved':
@@ -121,11 +126,13 @@ function view(event: JournalEvent, { mode, calls, failure, before }: Seen): Bare
   }
 }
 
-function answerView(event: EventOf<'llm.res'>): Bare<StreamEvent>[] {
+function answerView(event: EventOf<'llm.res'>, model: string, rates: Rates): Bare<StreamEvent>[] {
   const step = stepOf(event.op);
   const text = textOf(inlineOf(event.parts));
   const events: Bare<StreamEvent>[] = text === '' ? [] : [{ type: 'StepText', step, text }];
-  events.push({ type: 'Usage', step, usage: event.usage });
+  const { usage, estimated = false } = event;
+  const window = { tokens: usage.input + usage.output, size: rates.windowOf(model) };
+  events.push({ type: 'Usage', step, model, usage, estimated, costUsd: rates.costOfCall(model, usage), window });
   const why = cutOf(event, text);
   if (why !== null) events.push({ type: 'AnswerCut', step, why });
   return events;
@@ -164,11 +171,18 @@ function toolView(event: EventOf<'tool.done'>): Bare<StreamEvent>[] {
   return events;
 }
 
-function doneView(event: EventOf<'msg.done'>, mode: Mode): Bare<StreamEvent>[] {
+function auxView(event: EventOf<'aux.used'>, rates: Rates): Bare<StreamEvent> {
+  const { purpose, model, usage, estimated = false } = event;
+  return { type: 'AuxUsage', purpose, model, usage, estimated, costUsd: rates.costOfCall(model, usage) };
+}
+
+function doneView(event: EventOf<'msg.done'>, mode: Mode, rates: Rates): Bare<StreamEvent>[] {
   const end = { status: event.status, answer: inlineOf(event.answer), steps: event.steps };
+  const spending = spentOn(event.spending ?? {}, rates);
+  const costUsd = event.spending === undefined ? null : rates.costOf(event.spending);
   const done: Bare<StreamEvent>[] = [
     { type: 'PersistMessage', mode, ...end },
-    { type: 'AgentDone', ...end, usage: event.usage },
+    { type: 'AgentDone', ...end, usage: event.usage, costUsd, spending },
   ];
   return event.failure
     ? [{ type: 'AgentError', code: event.failure.code, message: event.failure.message, step: event.steps }, ...done]

@@ -4,6 +4,7 @@ import type { Odin, SeenQuestion } from '../../orchestrator/api.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { UserError } from '../../shared/outcome.ts';
 import type { QuestionFeed } from '../ask-user.ts';
+import { type BudgetOptions, limitsOf } from '../budget-options.ts';
 import { drainQueue } from '../drain-queue.ts';
 import { findSession } from '../find-session.ts';
 import { openModels } from '../open-models.ts';
@@ -14,12 +15,11 @@ import { rendererFor, rendererHere } from '../renderers.ts';
 import { runMessage } from '../run-message.ts';
 import { settingsOf } from '../settings.ts';
 
-export interface RunOptions extends PermissionOptions {
+export interface RunOptions extends PermissionOptions, BudgetOptions {
   readonly mode?: Mode;
   readonly model?: string;
   readonly smallModel?: string;
   readonly fallbackModel?: readonly string[];
-  readonly maxSteps?: number;
   readonly session?: string;
   readonly continue?: boolean;
   readonly json?: boolean;
@@ -36,7 +36,7 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   const { model, smallModel, fallbackModels } = models;
   const named = { model, smallModel, fallbackModels };
   const mode = options.mode ?? config.defaultMode;
-  const limits = { maxSteps: options.maxSteps ?? config.maxSteps };
+  const limits = limitsOf(options, config);
   const wanted = options.continue === true ? 'last' : (options.session ?? null);
   const permission = await permissionPolicy(options, isTerminal());
   // Questions of other sessions that run here: those of the own one come with its events.

@@ -3,6 +3,7 @@
 import { cleanLine } from '../../shared/clean-text.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { UserError } from '../../shared/outcome.ts';
+import { type BudgetOptions, limitsOf } from '../budget-options.ts';
 import { EXIT } from '../exit-codes.ts';
 import { findSession } from '../find-session.ts';
 import { placeHere, withOdin } from '../place.ts';
@@ -10,9 +11,8 @@ import { readPrompt } from '../read-prompt.ts';
 import { jsonLine } from '../render-json.ts';
 import { settingsOf } from '../settings.ts';
 
-export interface SendOptions {
+export interface SendOptions extends BudgetOptions {
   readonly mode?: Mode;
-  readonly maxSteps?: number;
   readonly fallbackModel?: readonly string[];
   readonly json?: boolean;
 }
@@ -24,7 +24,7 @@ export async function send(session: string, words: readonly string[], options: S
   const mode = options.mode ?? config.defaultMode;
   return await withOdin(here, null, async (odin) => {
     const sid = await findSession(odin, session);
-    const limits = { maxSteps: options.maxSteps ?? config.maxSteps };
+    const limits = limitsOf(options, config);
     const { seq, position } = await odin.submit(sid, {
       mode,
       body: body ?? '',

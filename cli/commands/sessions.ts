@@ -3,6 +3,7 @@
 import type { Odin } from '../../orchestrator/api.ts';
 import { cleanLine } from '../../shared/clean-text.ts';
 import type { State } from '../../shared/state.ts';
+import { accountsText } from '../accounts-text.ts';
 import { EXIT } from '../exit-codes.ts';
 import { findSession } from '../find-session.ts';
 import { outputGone } from '../output-gone.ts';
@@ -39,8 +40,11 @@ export async function listSessions({ json }: JsonOption): Promise<number> {
 export async function showSession(session: string, { json }: JsonOption): Promise<number> {
   return await withOdin(placeHere(), null, async (odin) => {
     const state = await odin.state(await findSession(odin, session));
-    if (json === true) process.stdout.write(jsonLine(state));
-    else await printTranscript(odin, state);
+    if (json === true) process.stdout.write(jsonLine({ ...state, costUsd: odin.rates.costOf(state.spending) }));
+    else {
+      await printTranscript(odin, state);
+      process.stdout.write(accountsText(state, odin.rates));
+    }
     return EXIT.completed;
   });
 }

@@ -198,6 +198,15 @@ test('G6: always, session, no, and no with a word are what was typed; the end of
   asker.show(askedEvent('six'));
   expect(asker.isOpen()).toBe(true);
   const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-  asker.show({ ...at, type: 'AgentDone', status: 'cancelled', answer: '', steps: 1, usage });
+  asker.show({
+    ...at,
+    type: 'AgentDone',
+    status: 'cancelled',
+    answer: '',
+    steps: 1,
+    usage,
+    costUsd: null,
+    spending: [],
+  });
   expect(asker.isOpen()).toBe(false);
 });

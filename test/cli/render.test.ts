@@ -17,6 +17,9 @@ type Bare = StreamEvent extends infer E
 const usage = { input: 12_345, output: 678, cacheRead: 9_000, cacheWrite: 0 };
 const event = (bare: Bare): StreamEvent => ({ session: 'S1', id: '1-1', at: 1000, seq: 1, ...bare });
 
+/** As in journals of old. */
+const UNPRICED = { costUsd: null, spending: [] } as const;
+
 const call = (op: string, tool: string, args: Record<string, string | number>): Bare => ({
   type: 'ToolCallStart',
   op,
@@ -66,9 +69,17 @@ const MESSAGE: readonly Bare[] = [
   { type: 'StreamText', delta: 'It is in ' },
   { type: 'StreamText', delta: '**a.ts**' },
   { type: 'StepText', step: 2, text: 'It is in **a.ts**:1' },
-  { type: 'Usage', step: 2, usage },
+  {
+    type: 'Usage',
+    step: 2,
+    model: 'a/big',
+    usage,
+    estimated: false,
+    costUsd: null,
+    window: { tokens: 13_023, size: 0 },
+  },
   { type: 'PersistMessage', mode: 'ask', status: 'completed', answer: 'It is in **a.ts**:1', steps: 2 },
-  { type: 'AgentDone', status: 'completed', answer: 'It is in **a.ts**:1', steps: 2, usage },
+  { type: 'AgentDone', status: 'completed', answer: 'It is in **a.ts**:1', steps: 2, usage, ...UNPRICED },
 ];
 
 function play(events: readonly Bare[], options: Partial<PlainOptions> = {}) {
@@ -128,7 +139,7 @@ describe('G1: the plain renderer', () => {
         { type: 'StepStarted', step: 1, attempt: 1 },
         { type: 'StreamText', delta: 'one three' },
         { type: 'StepText', step: 1, text: 'one two three' },
-        { type: 'AgentDone', status: 'completed', answer: 'one two three', steps: 1, usage },
+        { type: 'AgentDone', status: 'completed', answer: 'one two three', steps: 1, usage, ...UNPRICED },
       ],
       { outIsTerminal: true },
     );
@@ -143,7 +154,7 @@ describe('G1: the plain renderer', () => {
         { type: 'StepStarted', step: 1, attempt: 1 },
         { type: 'StepText', step: 1, text: 'whole' },
         { type: 'StreamText', delta: 'whole' },
-        { type: 'AgentDone', status: 'completed', answer: 'whole', steps: 1, usage },
+        { type: 'AgentDone', status: 'completed', answer: 'whole', steps: 1, usage, ...UNPRICED },
         { type: 'StreamText', delta: 'whole' },
       ],
       { outIsTerminal: true },
@@ -157,7 +168,7 @@ describe('G1: the plain renderer', () => {
         { type: 'StepStarted', step: 1, attempt: 1 },
         { type: 'StepText', step: 1, text: 'I look.' },
         call('1.1.1', 'LS', { path: '.' }),
-        { type: 'AgentDone', status: 'step_limit', answer: 'I look.\n\n[Stopped]', steps: 1, usage },
+        { type: 'AgentDone', status: 'step_limit', answer: 'I look.\n\n[Stopped]', steps: 1, usage, ...UNPRICED },
       ],
       { outIsTerminal: true },
     );
@@ -175,7 +186,7 @@ describe('G1: the plain renderer', () => {
       { type: 'AnswerCut', step: 2, why: 'output_limit' },
       { type: 'StepStarted', step: 3, attempt: 1 },
       { type: 'StepText', step: 3, text: 'the second.' },
-      { type: 'AgentDone', status: 'completed', answer: 'The first half, the second.', steps: 3, usage },
+      { type: 'AgentDone', status: 'completed', answer: 'The first half, the second.', steps: 3, usage, ...UNPRICED },
     ];
     const { out, both } = play(pieces, { outIsTerminal: true });
     expect(out).toBe('Look.\nThe first half, \nthe second.\n');
@@ -189,7 +200,7 @@ describe('G1: the plain renderer', () => {
         { type: 'RetryScheduled', code: 'rate_limit', message: 'HTTP 429', dueAt: 13_000, attempt: 2, attempts: 3 },
         { type: 'ModelChanged', from: 'a/big', to: 'b/other', code: 'overloaded', message: 'HTTP 529' },
         { type: 'AgentError', code: 'auth', message: 'Check the key.', step: 3 },
-        { type: 'AgentDone', status: 'planner_failure', answer: '[Failed]', steps: 3, usage },
+        { type: 'AgentDone', status: 'planner_failure', answer: '[Failed]', steps: 3, usage, ...UNPRICED },
       ],
       { errIsTerminal: true },
     );
