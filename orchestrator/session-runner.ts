@@ -1,9 +1,6 @@
 // Runs one message of one session in this process: claim, fold, turn, finish (DURABILITY 5). Called with a wake-up, which may
 // be late, doubled or wrong: the claim decides what really runs.
 
-import { hostname } from 'node:os';
-import { AGENT_MACHINE } from '../machines/agent/machine.ts';
-import { TOOL_MACHINE } from '../machines/tool/machine.ts';
 import { type EventOf, JOURNAL_VERSION, type JournalEvent, type Limits, type LiveEvent } from '../shared/events.ts';
 import { NO_USAGE } from '../shared/messages.ts';
 import type { Mode } from '../shared/modes.ts';
@@ -15,6 +12,7 @@ import { createStreamView, type StreamView } from '../shared/stream-view.ts';
 import type { ModelPair } from './api.ts';
 import type { Blobs } from './blobs.ts';
 import { spentBy } from './budget/spending.ts';
+import { claimEvent } from './claim-event.ts';
 import type { EventBus } from './event-bus.ts';
 import { runFileCommand } from './file-command.ts';
 import type { Files } from './files/files.ts';
@@ -28,7 +26,6 @@ import type { Snapshots } from './journal-snapshot.ts';
 import { type LiveStream, openLiveStream } from './live-stream.ts';
 import { type OnPause, putPatiently } from './pauses.ts';
 import type { PermissionMemory } from './permissions-memory.ts';
-import { selfIdentity } from './process-identity.ts';
 import { createRecorder } from './recorder.ts';
 import type { OdinRedis } from './redis.ts';
 import type { SessionMemory } from './session-memory.ts';
@@ -241,12 +238,6 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     isIdle: () => running.size === 0,
     save: recall.save,
   };
-}
-
-function claimEvent(seq: number, at: number): EventOf<'claim'> {
-  const { pid, startTime } = selfIdentity();
-  const machines = `${AGENT_MACHINE} ${TOOL_MACHINE}`;
-  return { type: 'claim', seq, pid, startTime, host: hostname(), journal: JOURNAL_VERSION, machines, at };
 }
 
 const REMOVED: TurnEnd = { status: 'cancelled', answer: '[Removed before it ran.]', failure: null, steps: 0 };

@@ -110,6 +110,14 @@ export type JournalEvent =
       readonly instructionFiles?: readonly InstructionFile[];
       readonly at: number;
     }
+  /** First event of a session that continues another from one of its events on; those up to it follow, as they were. */
+  | {
+      readonly type: 'session.forked';
+      readonly sid: string;
+      readonly from: string;
+      readonly upTo: string;
+      readonly at: number;
+    }
   | {
       readonly type: 'msg.start';
       readonly seq: number;
