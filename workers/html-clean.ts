@@ -5,30 +5,38 @@ import { languageOf } from './html-code-language.ts';
 
 const GONE = new Set(
   (
-    'AUDIO BASE BUTTON CANVAS DIALOG EMBED FRAME FRAMESET IFRAME IMG LINK MAP NOSCRIPT OBJECT PICTURE PORTAL ' +
-    'SCRIPT SELECT SOURCE STYLE SVG TEMPLATE TEXTAREA TRACK VIDEO'
+    'AUDIO BASE BUTTON CANVAS DIALOG EMBED FRAME FRAMESET IFRAME IMG LINK MAP NOSCRIPT OBJECT PICTURE PORTAL SCRIPT SELECT SOURCE ' +
+    'STYLE SVG TEMPLATE TEXTAREA TRACK VIDEO'
   ).split(' '),
 );
+/** Elements whose `id` is the name of what they are about. */
 const NAMED = new Set('H1 H2 H3 H4 H5 H6 SECTION DL DT DD LI P'.split(' '));
 /** Text of a link or a heading's mark that says no more than "here". */
 const MARK = /^[\s#¶§🔗⚓\u200b\ufeff]*$/u;
 const HIDDEN_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
-const GUTTER =
-  /(?:^|\s)(?:linenos?|lineno|line-numbers-rows|gutter|blob-num|copy-?btn|copybtn|visually-hidden)(?:\s|$)/i;
+const LINE_NUMBERS =
+  /(?:^|\s)(?:linenos?|linenodiv|line-?numbers?(?:-rows)?|gutter|blob-num|hljs-ln-numbers|copy-?btn)(?:\s|$)/i;
 
-/** Changes the document; `links` gets the address of each link that stays. */
-export function cleanDocument(document: HtmlDocument, url: string, links: Set<string>): void {
-  const here = withoutHash(url);
+/** Takes out what is no text for a reader, in the whole document. */
+export function stripDocument(document: HtmlDocument): void {
   for (const element of [...document.body.querySelectorAll('*')]) {
     if (isGone(element)) element.remove();
   }
-  for (const pre of [...document.body.querySelectorAll('pre')]) settleCode(pre);
-  for (const link of [...document.body.querySelectorAll('a')]) settleLink(link, url, here, links);
-  for (const input of [...document.body.querySelectorAll('input')]) {
+}
+
+/** Gives what is below `root` its plain form; `links` gets the address of each link that stays. */
+export function settleContent(root: HtmlElement, url: string, links: Set<string>): void {
+  const here = withoutHash(url);
+  for (const cell of [...root.querySelectorAll('td, th')]) {
+    if (LINE_NUMBERS.test(cell.className)) cell.remove();
+  }
+  for (const pre of [...root.querySelectorAll('pre')]) settleCode(pre);
+  for (const link of [...root.querySelectorAll('a')]) settleLink(link, url, here, links);
+  for (const input of [...root.querySelectorAll('input')]) {
     if (input.getAttribute('type')?.toLowerCase() !== 'checkbox' || !input.closest('li')) input.remove();
     else input.replaceWith(input.hasAttribute('checked') ? '☑ ' : '☐ ');
   }
-  for (const cell of [...document.body.querySelectorAll('td, th')]) settleCell(cell);
+  for (const cell of [...root.querySelectorAll('td, th')]) settleCell(cell);
 }
 
 function isGone(element: HtmlElement): boolean {
@@ -47,28 +55,22 @@ function isGone(element: HtmlElement): boolean {
 
 /** One `pre > code` with the language in its class, whatever the highlighter has made of it. */
 function settleCode(pre: HtmlElement): void {
-  if (pre.parentElement === null || pre.closest('pre pre')) return;
+  if (pre.parentElement === null || pre.parentElement.closest('pre')) return;
   const language = languageOf(pre);
   for (const element of [...pre.querySelectorAll('*')]) {
-    if (GUTTER.test(element.className)) element.remove();
+    if (LINE_NUMBERS.test(element.className)) element.remove();
     else if (element.tagName === 'BR') element.replaceWith('\n');
   }
-  const code = pre.ownerDocument.createElement('code');
   const parts = [...pre.children].filter(({ tagName }) => tagName === 'CODE').map((part) => part.textContent);
   // Several of them are the same in several dialects.
   const text = parts.length > 1 ? parts.map((part) => part.trimEnd()).join('\n\n') : pre.textContent;
-  code.textContent = text.replace(/^\n/, '').replace(/\s+$/, '');
+  const code = pre.ownerDocument.createElement('code');
+  code.textContent = text.replace(/^\n/, '').trimEnd();
   if (language !== '') code.className = `language-${language}`;
   pre.replaceChildren(code);
-  // A highlighter's table of two columns, numbers and code, is no table.
+  // A highlighter's table, its column of numbers taken out, is no table.
   const table = pre.closest('table');
-  if (
-    table &&
-    table.querySelectorAll('pre').length <= 2 &&
-    table.querySelector('[class*="linenos"], [class*="gutter"]')
-  ) {
-    table.replaceWith(pre);
-  }
+  if (table && table.textContent.trim() === text.trim()) table.replaceWith(pre);
 }
 
 function settleLink(link: HtmlElement, base: string, here: string, links: Set<string>): void {

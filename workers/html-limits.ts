@@ -1,6 +1,6 @@
 // Looks at HTML before it is parsed (SAFETY 5): parsing and reading take time that grows with the square of the nesting, so what no
 // person's page has is refused first. One pass over the text, no tree. The count is rough; the thread's time and memory are the
-// hard limits behind it.
+// hard limits behind it. On the way it takes out scripts and style sheets, which jsdom would read with care for nothing.
 
 export const MAX_DEPTH = 200;
 const MAX_ELEMENTS = 60_000;
@@ -17,8 +17,12 @@ const ENDS_ITSELF = new Set(
 /** Up to their end tag all is text. */
 const RAW_TEXT = new Set('iframe noembed noframes script style textarea title xmp'.split(' '));
 
-/** What is too much of it, in words; null when it may be parsed. */
-export function tooHeavy(html: string): string | null {
+/** What is too much of it, in words; or the HTML that may be parsed. */
+export type Weighed = { readonly tooMuch: string } | { readonly html: string };
+
+export function weighHtml(html: string): Weighed {
+  const kept: string[] = [];
+  let keptTo = 0;
   const open: string[] = [];
   let elements = 0;
   let attributes = 0;
@@ -36,18 +40,24 @@ export function tooHeavy(html: string): string | null {
     }
     elements++;
     attributes += end.attributes;
-    if (elements > MAX_ELEMENTS) return `over ${MAX_ELEMENTS} elements`;
-    if (end.attributes > MAX_ATTRIBUTES_OF_TAG) return `a tag with over ${MAX_ATTRIBUTES_OF_TAG} attributes`;
-    if (attributes > MAX_ATTRIBUTES) return `over ${MAX_ATTRIBUTES} attributes`;
+    if (elements > MAX_ELEMENTS) return { tooMuch: `over ${MAX_ELEMENTS} elements` };
+    if (end.attributes > MAX_ATTRIBUTES_OF_TAG) {
+      return { tooMuch: `a tag with over ${MAX_ATTRIBUTES_OF_TAG} attributes` };
+    }
+    if (attributes > MAX_ATTRIBUTES) return { tooMuch: `over ${MAX_ATTRIBUTES} attributes` };
     if (VOID.has(name) || ENDS_ITSELF.has(name) || (end.closed && isDrawn(open))) continue;
     if (RAW_TEXT.has(name)) {
       tag.lastIndex = endOfRawText(html, name, end.at);
+      if (name === 'script' || name === 'style') {
+        kept.push(html.slice(keptTo, end.at));
+        keptTo = tag.lastIndex;
+      }
       continue;
     }
     open.push(name);
-    if (open.length > MAX_DEPTH) return `elements nested over ${MAX_DEPTH} deep`;
+    if (open.length > MAX_DEPTH) return { tooMuch: `elements nested over ${MAX_DEPTH} deep` };
   }
-  return null;
+  return { html: [...kept, html.slice(keptTo)].join('') };
 }
 
 /** Inside a drawing a tag may close itself. */

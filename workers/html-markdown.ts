@@ -7,8 +7,8 @@ import { JSDOM, VirtualConsole } from 'jsdom';
 import TurndownService from 'turndown';
 import { fail, type Outcome, ok } from '../shared/outcome.ts';
 import type { WebDocument } from '../shared/web-port.ts';
-import { cleanDocument } from './html-clean.ts';
-import { MAX_DEPTH, tooHeavy } from './html-limits.ts';
+import { settleContent, stripDocument } from './html-clean.ts';
+import { MAX_DEPTH, weighHtml } from './html-limits.ts';
 
 const MAX_HTML_CHARS = 1_000_000;
 const MAX_LINKS = 2_000;
@@ -17,7 +17,8 @@ const MAX_ELEMENTS_TO_READ = 20_000;
 const MAX_MARKED_CHARS_TO_READ = 300_000;
 /** A README or a page of a wiki, as GitHub and others show it: all of it was written by its author. */
 const RENDERED = '.markdown-body';
-const MAIN = `${RENDERED}, main, [role="main"], article`;
+/** A marked part with less of the page's text than this is a frame for something else. */
+const MAIN_SHARE = 0.15;
 const AROUND =
   'nav, aside, body > header, body > footer, [role="navigation"], [role="banner"], [role="contentinfo"], [role="search"], ' +
   '[role="complementary"], .sidebar, #sidebar, .sidenav, .toc-sidebar, .breadcrumbs, .cookie-banner, .skip-link';
@@ -26,16 +27,18 @@ export function htmlToMarkdown(given: string, url: string): Outcome<WebDocument>
   const notes: string[] = [];
   const html = given.length > MAX_HTML_CHARS ? given.slice(0, given.lastIndexOf('<', MAX_HTML_CHARS)) : given;
   if (html !== given) notes.push(`Only the first ${MAX_HTML_CHARS} of ${given.length} characters of HTML were read.`);
-  const heavy = tooHeavy(html);
-  if (heavy !== null) return refuse(url, heavy);
+  const weighed = weighHtml(html);
+  if ('tooMuch' in weighed) return refuse(url, weighed.tooMuch);
 
-  const { window } = new JSDOM(html, { url, virtualConsole: new VirtualConsole() });
+  const { window } = new JSDOM(weighed.html, { url, virtualConsole: new VirtualConsole() });
   try {
     const { document } = window;
     if (depthOver(document.body, MAX_DEPTH * 2)) return refuse(url, 'elements nested too deep');
-    const links = new Set<string>();
-    cleanDocument(document, url, links);
+    stripDocument(document);
     const main = mainOf(document);
+    if (main !== document.body) document.body.replaceChildren(main);
+    const links = new Set<string>();
+    settleContent(main, url, links);
     const title = lineOf(main.querySelector('h1')?.textContent ?? '') || lineOf(document.title);
     const isWhole =
       html !== given ||
@@ -74,23 +77,23 @@ function depthOver(root: HtmlElement, limit: number): boolean {
 
 /** Readability's article as HTML, or the main part as it is where the article lacks some of it. */
 function articleOf(document: HtmlDocument, main: HtmlElement): string {
-  const isMarked = main !== document.body;
-  if (isMarked) document.body.replaceChildren(main);
   const copy = document.cloneNode(true) as unknown as ConstructorParameters<typeof Readability>[0];
   const serializer = (node: unknown) => node as HtmlElement;
   const article = new Readability<HtmlElement>(copy, { keepClasses: true, serializer }).parse()?.content;
-  return article && !losesMuch(weigh(main), weigh(article), isMarked) ? article.innerHTML : main.innerHTML;
+  return article && !losesMuch(weigh(main), weigh(article), main !== document.body)
+    ? article.innerHTML
+    : main.innerHTML;
 }
 
 /** What the page marks as its main part, without what leads around the site; the whole body when it marks none. */
 function mainOf(document: HtmlDocument): HtmlElement {
-  const marked = [...document.body.querySelectorAll(MAIN)];
-  // Several articles are a list of them: the page itself is the main part.
-  const main =
-    marked.find((element) => element.matches(RENDERED)) ??
-    marked.find((element) => element.tagName !== 'ARTICLE') ??
-    (marked.length === 1 ? marked[0] : undefined);
-  const root = main ?? document.body;
+  const rendered = [...document.body.querySelectorAll(RENDERED)];
+  const mains = [...document.body.querySelectorAll('main, [role="main"]')];
+  const articles = [...document.body.querySelectorAll('article')];
+  // Several of a kind are a list: of comments, of posts.
+  const marked = [rendered, mains, articles].find((found) => found.length === 1)?.[0];
+  const isMost = marked !== undefined && marked.textContent.length >= document.body.textContent.length * MAIN_SHARE;
+  const root = isMost ? marked : document.body;
   for (const element of [...root.querySelectorAll(AROUND)]) element.remove();
   return root;
 }

@@ -29,12 +29,13 @@ const words = (text: string): string =>
     .trim();
 const unlinked = (markdown: string): string => markdown.replace(/\]\([^)\s]*\)/g, ']').replace(/[[\]]/g, '');
 
-test('O20: seven real pages of documentation keep their headings, code with its language, tables, lists and links', async () => {
-  expect(PAGES.length).toBe(7);
-  const counted = { headings: 0, code: 0, cells: 0, items: 0, links: 0 };
-  for (const name of PAGES) {
+const counted = { headings: 0, code: 0, cells: 0, items: 0, links: 0 };
+
+for (const name of PAGES) {
+  test(`O20: ${name} keeps its headings, code with its language, tables, lists and links`, async () => {
     const { text, title, links } = await convert(name);
-    const { document } = new JSDOM(readFileSync(join(FOLDER, name), 'utf8'), {
+    const source = readFileSync(join(FOLDER, name), 'utf8').replace(/<style[\s\S]*?<\/style>/g, '');
+    const { document } = new JSDOM(source, {
       url: BASE + name,
       virtualConsole: new VirtualConsole(),
     }).window;
@@ -88,8 +89,11 @@ test('O20: seven real pages of documentation keep their headings, code with its 
       counted.links++;
     }
     expect(text).not.toMatch(/<(?:div|span|table|script|style|img)\b/);
-  }
-  // What was compared was there.
+  });
+}
+
+test('O20: seven pages were compared, with all that such pages hold', () => {
+  expect(PAGES.length).toBe(7);
   expect(counted.headings).toBeGreaterThan(100);
   expect(counted.code).toBeGreaterThan(80);
   expect(counted.cells).toBeGreaterThan(200);
