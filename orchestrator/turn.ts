@@ -107,6 +107,7 @@ export function startTurn(
   let said = past.reduce(foldSaid, NOTHING_SAID);
   let asked: Promise<unknown> = Promise.resolve();
   let left = false;
+  let acted = false;
 
   // Deferred, so that an effect of the first state never meets a turn that is still being set up.
   const perform = (effect: AgentEffect): void => queueMicrotask(() => performNow(effect));
@@ -124,7 +125,10 @@ export function startTurn(
       case 'abortModel':
         return modelAbort.abort();
       case 'abortTools':
-        return cancelCalls();
+        cancelCalls();
+        // Cancelled before a crash: nobody here has the step's calls, and each must still settle.
+        if (!acted) run(startTools(past.findLast((event) => event.type === 'llm.res')?.calls ?? []));
+        return;
       case 'scheduleRetry':
         return retry.schedule(effect);
       case 'finish':
@@ -153,6 +157,7 @@ export function startTurn(
   };
 
   const startTools = async (summaries: readonly ToolCallSummary[]) => {
+    acted = true;
     calls = await startToolStep(deps, start, tools, summaries, past, toolsAbort.signal);
     if (left || actor.state() === 'stopping') cancelCalls();
   };

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../../llm/scripted/script.ts';
-import { sandboxHere, until } from '../../support/exec-bench.ts';
+import { processesWith, sandboxHere, until } from '../../support/exec-bench.ts';
 import { only, withWorld } from '../../support/odin-world.ts';
 
 const commands =
@@ -64,6 +64,35 @@ test('DURABILITY 8: a command that Odin leaves in the middle of is stopped, and 
       expect(event.answer).toMatch(/interrupted while this ran\.\nStopped when Odin left/);
       expect(event.answer).toContain('# Test project');
       stop.abort();
+    }
+  });
+});
+
+test('E11 DURABILITY 8: a message that was cancelled right before Odin left ends as cancelled with the next Odin', async () => {
+  const word = `odin-cancelled-${Math.random()}`;
+  await withWorld({ script: commands(`touch up; tail -f up # ${word}`) }, async (world) => {
+    const permission = { mode: 'ask', timeoutMs: null, allow: [] } as const;
+    const before = await world.open({ permission });
+    const sid = before.newSession();
+    const stream = before.follow(sid, { from: '0', signal: AbortSignal.timeout(60_000) });
+    await before.submit(sid, { mode: 'edit', body: 'x' });
+    if (!(await sandboxHere())) {
+      for await (const event of stream) {
+        if (event.type !== 'PermissionAsked') continue;
+        await before.answer(event.questionId, 'allow', { by: 'test' });
+        break;
+      }
+    }
+    await until(() => processesWith(word).length > 0);
+    expect(await before.cancel(sid, 'test')).toBe(true);
+    // The cancel is journaled; what it has done is not.
+    await before.close();
+    expect(processesWith(word)).toEqual([]);
+    const after = await world.open();
+    for await (const event of after.follow(sid, { from: '0', signal: AbortSignal.timeout(60_000) })) {
+      if (event.type !== 'AgentDone') continue;
+      expect(event.status).toBe('cancelled');
+      break;
     }
   });
 });
