@@ -110,6 +110,27 @@ describe.each(MODEL_APIS)('$api', ({ api, open }) => {
     });
   });
 
+  test('E9: calls with ids and names that another server made up can be sent, each with its result', async () => {
+    const odd = ['functions.LS:0', `id-${'x'.repeat(90)}`, 'plain_1'];
+    const parts = odd.map((callId) => ({ type: 'tool_call', callId, name: 'a.b c', rawArgs: '{}' }) as const);
+    const results = odd.map((callId) => ({ callId, name: 'a.b c', text: 'no such tool', isError: true }));
+    await withServer(
+      () => ({ text: 'ok' }),
+      async (server) => {
+        const history: ModelMessage[] = [ASK, { role: 'assistant', parts }, { role: 'tool', results }];
+        answered(await open(server.url).stream(requestOf(history), { signal: never() }));
+        const body = server.requests[0]?.body ?? '';
+        const ids = [...body.matchAll(/"(?:tool_use_id|call_id|tool_call_id|id)":"([^"]+)"/g)].map(([, id]) => id);
+        expect(ids).toHaveLength(2 * odd.length);
+        expect(ids.slice(0, 3)).toEqual(ids.slice(3));
+        expect(new Set(ids).size).toBe(3);
+        if (api === 'chat') expect(ids.slice(0, 3)).toEqual(odd);
+        else for (const id of ids) expect(id).toMatch(/^[\w-]{1,64}$/);
+        if (api !== 'chat') expect(body).toContain('"name":"a_b_c"');
+      },
+    );
+  });
+
   test('a call without arguments has an empty object', async () => {
     await withServer(
       () => ({ toolCalls: [{ name: 'ReadTool', args: '' }] }),

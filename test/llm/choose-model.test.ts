@@ -60,6 +60,33 @@ describe('the order', () => {
     expect(await small({ flagModel: 'openai/gpt-5.5' })).toBe('openai/gpt-6-luna');
   });
 
+  test('E9: fallbacks come by flag, project or user; none is the planner’s own model or named twice', async () => {
+    const fallbacks = async (input: Partial<ChooseModelInput>) => {
+      const outcome = await choose({ env: BOTH_KEYS, ...input });
+      if (!outcome.ok) throw new Error(outcome.failure.message);
+      return outcome.value.fallbackModels;
+    };
+    const userConfig = { fallbackModels: ['openai/gpt-5.2'] };
+    const projectConfig = { fallbackModels: ['gpt-5.4', 'openai/gpt-5.4', 'claude-haiku-5-5'] };
+    expect(await fallbacks({})).toEqual([]);
+    expect(await fallbacks({ userConfig })).toEqual(['openai/gpt-5.2']);
+    expect(await fallbacks({ userConfig, projectConfig })).toEqual(['openai/gpt-5.4', 'anthropic/claude-haiku-5-5']);
+    expect(await fallbacks({ userConfig, projectConfig, flagFallbackModels: ['gpt-5.5'] })).toEqual(['openai/gpt-5.5']);
+    expect(await fallbacks({ flagModel: 'openai/gpt-5.2', userConfig })).toEqual([]);
+  });
+
+  test('E9: a fallback of the settings without a key here is left out and said; one by flag is refused', async () => {
+    const env = { ANTHROPIC_API_KEY: 'k' };
+    const fallbackModels = ['openai/gpt-5.2', 'anthropic/claude-haiku-5-5'];
+    const outcome = await choose({ env, projectConfig: { fallbackModels } });
+    expect(outcome).toMatchObject({ ok: true, value: { fallbackModels: ['anthropic/claude-haiku-5-5'] } });
+    expect(outcome.ok && outcome.value.skipped).toEqual([expect.stringMatching(/left out: openai.*OPENAI_API_KEY/)]);
+    const refused = await choose({ env, flagFallbackModels: fallbackModels });
+    expect(failed(refused).message).toMatch(/^From --fallback-model: openai.*OPENAI_API_KEY/);
+    const unknown = await choose({ env, userConfig: { fallbackModels: ['big'] } });
+    expect(failed(unknown).message).toMatch(/^From fallbackModels: "big" does not say which provider/);
+  });
+
   test('OPENAI_BASE_URL is asked for its models, with the key when there is one, and wins over OPENAI_API_KEY', async () => {
     await withServer(
       () => ({ text: 'Hello from here.' }),

@@ -1,7 +1,7 @@
 // The table from what an SDK throws to a Failure, on errors in the shape of both SDKs.
 
 import { describe, expect, test } from '@jest/globals';
-import { classifyError, scrubKeys } from '../../llm/classify-error.ts';
+import { classifyError, scrubKeys, withoutMarkup } from '../../llm/classify-error.ts';
 
 const headers = new Headers();
 const classify = (error: unknown, streaming = false) =>
@@ -45,6 +45,9 @@ describe('classifyError', () => {
     [{ message: 'Connection error.', cause: { cause: { code: 'ENOTFOUND' } } }, 'transient', 'network'],
     [{ message: 'x', cause: { code: 'UND_ERR_HEADERS_TIMEOUT' } }, 'transient', 'stalled_stream'],
     ['a string', 'transient', 'network'],
+    [{ headers, code: 429, message: 'upstream' }, 'transient', 'rate_limit'],
+    [{ headers, error: { code: 502, message: 'upstream' } }, 'transient', 'server_error'],
+    [{ status: 413, headers, message: '413 <html><title>Too Large</title></html>' }, 'failed', 'context_too_long'],
   ])('E9: %j is %s, %s', (error, kind, code) => {
     expect(classify(error)).toMatchObject({ kind, code });
   });
@@ -58,6 +61,23 @@ describe('classifyError', () => {
     const both = new Headers({ 'retry-after-ms': '1500', 'retry-after': '9' });
     expect(classify({ status: 429, headers: both }).retryAfterMs).toBe(1500);
     expect(classify({ status: 401, headers: both }).retryAfterMs).toBeUndefined();
+  });
+
+  test('E9: a Retry-After date is held against the server’s own clock, which ours may differ from', () => {
+    const date = 'Sat, 01 Jan 2022 00:00:00 GMT';
+    const own = new Headers({ date, 'retry-after': 'Sat, 01 Jan 2022 00:00:30 GMT' });
+    expect(classify({ status: 429, headers: own }).retryAfterMs).toBe(30_000);
+    expect(classify({ status: 429, headers: new Headers({ 'retry-after': date }) }).retryAfterMs).toBe(0);
+  });
+
+  test('of a page of HTML its title is told, or its words', () => {
+    expect(withoutMarkup('502 <!DOCTYPE html><html><head><title> Bad\n Gateway </title></head>')).toBe(
+      '502 a page of HTML, “Bad Gateway”.',
+    );
+    expect(withoutMarkup('<html><style>p{}</style><body><h1>Sign in</h1><p>please</p>')).toBe(
+      'a page of HTML, “Sign in please”.',
+    );
+    expect(withoutMarkup('a < b')).toBe('a < b.');
   });
 
   test('no key gets into a message, whatever its form', () => {

@@ -2,13 +2,13 @@
 
 import { describe, expect, test } from '@jest/globals';
 import type { ScriptedAnswer } from '../../llm/scripted/script.ts';
-import type { ModelMessage } from '../../shared/messages.ts';
+import type { ModelMessage, Usage } from '../../shared/messages.ts';
 import { answered, failed, MODEL_APIS, never, requestOf, TEST_KEY, until, withServer } from '../support/model-apis.ts';
 
 const ASK: ModelMessage[] = [{ role: 'user', text: 'Hello' }];
 const LONG = 'word '.repeat(200);
 
-describe.each(MODEL_APIS)('$api', ({ open }) => {
+describe.each(MODEL_APIS)('$api', ({ api, open }) => {
   const failureOf = (answer: ScriptedAnswer, idleTimeoutMs = 5_000) =>
     withServer(
       () => answer,
@@ -130,6 +130,55 @@ describe.each(MODEL_APIS)('$api', ({ open }) => {
     expect(failure).toMatchObject({ kind: 'transient', code: 'network' });
     expect(failure.message).toContain('ECONNREFUSED');
     expect(failed(await open(url).listModels(never()))).toMatchObject({ kind: 'transient', code: 'network' });
+  });
+
+  test('E9: pings keep a line open for its quiet time and no longer', async () => {
+    await withServer(
+      () => ({ fault: 'pings' }),
+      async (server) => {
+        const provider = open(server.url, { idleTimeoutMs: 2_000, quietTimeoutMs: 200 });
+        const failure = failed(await provider.stream(requestOf(ASK), { signal: never() }));
+        expect(failure).toMatchObject({ kind: 'transient', code: 'stalled_stream' });
+        expect(failure.message).toContain('kept the line open for 0.2 s without a word of the answer');
+        await until(() => server.requests[0]?.aborted === true);
+      },
+    );
+  });
+
+  test('E11: an answer that takes longer than it may is ended, and that is not tried again', async () => {
+    await withServer(
+      () => ({ text: LONG, chunkSize: 1, pieceDelayMs: 5 }),
+      async (server) => {
+        const options = { signal: never(), timeoutMs: 200 };
+        const failure = failed(await open(server.url).stream(requestOf(ASK), options));
+        expect(failure).toMatchObject({ kind: 'failed', code: 'step_timeout' });
+        await until(() => server.requests[0]?.aborted === true);
+      },
+    );
+  });
+
+  test('E9: a page of a proxy is told by its title, whatever its status; an error with a good status is an error', async () => {
+    expect(await failureOf({ fault: 'page_502' })).toMatchObject({ kind: 'transient', code: 'server_error' });
+    expect((await failureOf({ fault: 'page_502' })).message).toMatch(/a page of HTML, “502 Bad Gateway”/);
+    const page = await failureOf({ fault: 'page_200' });
+    expect(page).toMatchObject({ kind: 'failed', code: 'bad_response' });
+    expect(page.message).toMatch(/text\/html instead of a stream: a page of HTML, “502 Bad Gateway”.*base URL/);
+    expect(page.message).not.toContain('<');
+    expect(await failureOf({ fault: 'json_200' })).toMatchObject({ kind: 'transient' });
+  });
+
+  test('E8: what was counted before an answer broke off is told', async () => {
+    await withServer(
+      () => ({ text: LONG, fault: 'cut' }),
+      async (server) => {
+        const told: Usage[] = [];
+        const onUsage = (usage: Usage) => void told.push(usage);
+        failed(await open(server.url).stream(requestOf(ASK), { signal: never(), onUsage }));
+        const input = Math.ceil(Buffer.byteLength(server.requests[0]?.body ?? '') / 4);
+        // OpenAI's APIs count at the end only.
+        expect(told).toEqual(api === 'anthropic' ? [{ input, output: 1, cacheRead: 0, cacheWrite: 0 }] : []);
+      },
+    );
   });
 
   test('nothing is printed to the console, whatever goes wrong', async () => {
