@@ -24,7 +24,7 @@ type Compact = Extract<AgentEffect, { type: 'compact' }>;
 /** A pass of the last resort, in the journal beside the names of processors. */
 const CUT_TO_FIT = 'cutToFit';
 /** After a refusal the estimate is known to be wrong: aim lower. */
-const REFUSED_TARGET = 0.4;
+const REFUSED_TARGET = 0.35;
 /** And what is hardly smaller is not worth asking again. */
 const MOST_LEFT = 0.95;
 /** What must be left for the conversation when the prompt and the tools alone fill the target. */

@@ -44,7 +44,7 @@ const context = z
       .max(0.95)
       .describe("Share of the model's window at which the context is made smaller. Default 0.8.")
       .optional(),
-    target: z.number().min(0.1).max(0.8).describe('Share of the window that is aimed for. Default 0.5.').optional(),
+    target: z.number().min(0.1).max(0.8).describe('Share of the window that is aimed for. Default 0.4.').optional(),
     keepRecent: z
       .int()
       .min(0)

@@ -130,7 +130,7 @@ function settle(project: ProjectConfig, user: UserConfig, status: TrustStatus): 
 }
 
 function contextSettings(own: NonNullable<ProjectConfig['context']>): ContextSettings {
-  const { compactAt = 0.8, target = 0.5, keepRecent = 6, summaryTimeoutMs = 120_000, processors } = own;
+  const { compactAt = 0.8, target = 0.4, keepRecent = 6, summaryTimeoutMs = 120_000, processors } = own;
   // A target above the mark would be no target.
   return { compactAt, target: Math.min(target, compactAt * 0.9), keepRecent, summaryTimeoutMs, processors };
 }
