@@ -26,7 +26,7 @@ let asked: { readonly text: string; readonly tools: readonly string[] }[] = [];
 async function script(turn: ScriptedTurn): Promise<ScriptedAnswer> {
   const text = turn.userText.split('\n')[0] ?? '';
   if (turn.stepOfMessage === 0) asked.push({ text, tools: turn.toolNames });
-  if (text.startsWith('broken')) return { fault: 'http_401' };
+  if (text.startsWith('broken') || turn.model === 'broken') return { fault: 'http_401' };
   if (text.startsWith('wait')) await gate.promise;
   if (text.startsWith('loop'))
     return { text: 'Again.', toolCalls: [{ name: 'Glob', args: { pattern: `*${turn.stepOfMessage}` } }] };
@@ -123,8 +123,23 @@ describe('odin run', () => {
     expect(limited.stdout).toMatch(/limit of 2 steps/);
     const broken = await runCli(['broken'], options);
     expect(broken.code).toBe(1);
-    expect(broken.stderr).toMatch(/✗ .* \(auth\)/);
+    expect(broken.stderr).toMatch(/✗ step 1: auth: .*HTTP 401/);
+    expect(broken.stdout).toMatch(/^\[Failed at step 1: auth: /);
     expect(broken.stderr).not.toContain('test-key-of-no-use');
+  });
+
+  test('E9: --fallback-model is asked when the model cannot be, and that is said', async () => {
+    const flags = ['--model', 'anthropic/broken', '--fallback-model', 'anthropic/other'];
+    const { code, stdout, stderr } = await runCli(['no model', ...flags], options);
+    expect([code, stdout]).toEqual([0, 'Answer to **no model**\n']);
+    expect(stderr).toContain('! anthropic/broken: the key was refused; asking anthropic/other instead\n');
+    const refused = await runCli(['x', '--fallback-model', 'other/x'], options);
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/From --fallback-model: "other\/x" does not/),
+    });
+    const sent = await runCli(['send', 'last', 'x', '--fallback-model', 'other'], options);
+    expect(sent.stderr).toContain('"other" does not say which provider to ask');
   });
 
   test.each(['SIGINT', 'SIGTERM'] as const)(
