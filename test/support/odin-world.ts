@@ -23,6 +23,7 @@ export interface World {
     readonly webRules?: OpenOptions['webRules'];
     readonly hooks?: OpenOptions['hooks'];
     readonly middleware?: OpenOptions['middleware'];
+    readonly caps?: OpenOptions['caps'];
     /** Short waits between two tries of the model. */
     readonly retryDelayMs?: OpenOptions['retryDelayMs'];
     /** Model servers besides anthropic, which is the scripted one. */
@@ -60,7 +61,7 @@ export async function withWorld<T>(
     project,
     home,
     logged,
-    async open({ models = true, permission, webRules, hooks, middleware, retryDelayMs, providers = {} } = {}) {
+    async open({ models = true, permission, webRules, hooks, middleware, caps, retryDelayMs, providers = {} } = {}) {
       const env = { ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: server.url };
       const flags = { flagModel: 'anthropic/scripted', flagSmallModel: 'anthropic/small' };
       const chosen = await chooseModel({ ...flags, userConfig: { providers }, env });
@@ -73,6 +74,7 @@ export async function withWorld<T>(
         ...(webRules ? { webRules } : {}),
         ...(hooks ? { hooks } : {}),
         ...(middleware ? { middleware } : {}),
+        ...(caps ? { caps } : {}),
         ...(retryDelayMs ? { retryDelayMs } : {}),
         log: (message, detail) => logged.push(`${message} ${JSON.stringify(detail)}`),
       });
