@@ -36,6 +36,8 @@ export interface InstructionPlace {
 const NAMES = ['ODIN.md', 'AGENTS.md', 'CLAUDE.md'] as const;
 const MAX_FILE_BYTES = 32 * 1024;
 const MAX_BYTES = 64 * 1024;
+const MAX_FILES = 20;
+const MAX_WARNINGS = 10;
 /** What lies below such a folder came with somebody else's code, also when Odin was started there. */
 const FOREIGN = new Set(['node_modules', 'vendor', 'third_party', 'site-packages', '.git', '.venv', 'venv']);
 
@@ -86,6 +88,7 @@ function createReader(root: string) {
     const name = nameOf(path, inside);
     const refusal = inside === null ? undefined : refusalOf(real, inside);
     if (refusal !== undefined) return warn(`${name} ${refusal}: it is not read`);
+    if (left <= 0) return warn(`${name} is not read: the files before it fill ${MAX_BYTES / 1024} KB`);
     const start = readStart(real, Math.min(MAX_FILE_BYTES, left));
     if (!start.ok) return warn(`${name} is not read: ${start.failure.message}`);
     const { bytes, size } = start.value;
@@ -102,9 +105,9 @@ function createReader(root: string) {
     const text = cleanText(raw);
     const odd = text.match(/<U\+[0-9A-F]{4,6}>|\ufffd/g)?.length ?? 0;
     const before = raw.match(/<U\+[0-9A-F]{4,6}>|\ufffd/g)?.length ?? 0;
-    if (odd > before) warnings.push(`${name} holds ${odd - before} invisible or control characters: look at it`);
+    if (odd > before) warn(`${name} holds ${odd - before} invisible or control characters: look at it`);
     if (length >= size) return text;
-    warnings.push(`${name} has ${size} bytes: only the first ${length} are used`);
+    warn(`${name} has ${size} bytes: only the first ${length} are used`);
     return `${text}\n[cut: the file has ${size} bytes, these are the first ${length}]`;
   }
 
@@ -114,13 +117,14 @@ function createReader(root: string) {
     const pointers = basename(path) === 'CLAUDE.md' ? pointersIn(file.text) : [];
     if (!isPointersAlone(file.text, pointers)) project.push(file);
     for (const pointer of pointers) {
+      if (project.length >= MAX_FILES) return;
       const target = read(resolve(dirname(path), pointer), root);
       if (target) project.push(target);
     }
   }
 
   function warn(line: string): undefined {
-    warnings.push(line);
+    if (warnings.length < MAX_WARNINGS) warnings.push(line);
   }
   return { read, readProject, project, warnings };
 }

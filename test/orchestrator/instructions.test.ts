@@ -115,6 +115,12 @@ describe('O4, O22: which files are instructions', () => {
     expect(Buffer.byteLength(found.text)).toBeLessThan(65_536 + 1_500);
     expect(found.files.map(({ bytes }) => bytes)).toEqual([40_001, 30_000, 30_000]);
     expect(found.warnings).toHaveLength(2);
+    put('docs/more.md', 'more');
+    put('sub/CLAUDE.md', `@../docs/more.md\n${Array.from({ length: 200 }, (_, i) => `@f${i}.md`).join('\n')}`);
+    for (let i = 0; i < 200; i++) put(`sub/f${i}.md`, `text ${i}`);
+    const crowd = read('sub');
+    expect(crowd.files).toHaveLength(20 + 3);
+    expect(crowd.text.length).toBeLessThan(70_000);
   });
 });
 

@@ -14,6 +14,8 @@ export interface InitBench extends Pick<ReadBench, 'root' | 'write' | 'close'> {
   readonly asked: SmallPrompt[];
   /** What it answers from now on; null: it fails. */
   says(answer: string | null): void;
+  /** The whole project is listed only up to so many files, as if it had very many. */
+  listsOnly(files: number): void;
   /** What the tool told on its way. */
   readonly reported: string[];
   readonly intents: Json[];
@@ -28,9 +30,18 @@ export async function openInitBench(): Promise<InitBench> {
   const reported: string[] = [];
   const intents: Json[] = [];
   let answer: string | null = null;
+  let mostFiles = Number.POSITIVE_INFINITY;
   const context = (): ToolContext => ({
     ...bench.ctx,
     files: createFiles({ root: bench.root, blobs: memoryBlobs() }).portFor(),
+    search: {
+      ...bench.ctx.search,
+      glob: (query, signal) =>
+        bench.ctx.search.glob(
+          query.pattern === '**/*' ? { ...query, limit: Math.min(query.limit, mostFiles) } : query,
+          signal,
+        ),
+    },
     report: (text) => void reported.push(text),
     intend: async (intent) => void intents.push(intent),
     model: {
@@ -52,6 +63,9 @@ export async function openInitBench(): Promise<InitBench> {
     asked,
     reported,
     intents,
+    listsOnly(files) {
+      mostFiles = files;
+    },
     says(text) {
       answer = text;
     },

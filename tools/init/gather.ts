@@ -1,16 +1,18 @@
 // Makes facts of a scan: manifests read, components found, commands collected. Pure, and the same scan gives the same facts.
 
 import { basename } from 'node:path';
+import { cleanLine } from '../../shared/clean-text.ts';
 import { ciCommands, isCiFile } from './ci.ts';
 import { componentFolders, isMadeUp, isMainFile, mainFiles } from './components.ts';
 import type { Command, Component, Facts, Manifest } from './facts.ts';
 import type { Folder } from './folder.ts';
-import { headComment, readmeHead } from './head-text.ts';
+import { headComment, readmeHead, shorten } from './head-text.ts';
 import { countLanguages } from './languages.ts';
 import { isManifestName, readManifests } from './manifests.ts';
 import { folderOf, type Scan } from './scan.ts';
 
 const MAX_COMMANDS = 60;
+const PLAIN_COMMAND = /^[\w ./:@=+,-]{1,120}$/;
 const MAX_INNER = 6;
 const DEPLOYMENT =
   /^(?:(?:.*\/)?Dockerfile(?:\.[\w-]+)?|(?:docker-)?compose\.ya?ml|Procfile|fly\.toml|vercel\.json|netlify\.toml|serverless\.ya?ml|(?:.*\/)?Chart\.yaml|(?:.*\/)?kustomization\.ya?ml|(?:.*\/)?main\.tf)$/;
@@ -30,7 +32,7 @@ export function gatherFacts(scan: Scan, root: string): Facts {
     name:
       readme.title.length > 0 && readme.title.length < 40
         ? readme.title
-        : lastPart(named?.name ?? '') || basename(root),
+        : lastPart(named?.name ?? '') || cleanLine(basename(root), 80),
     description: main.find(({ description }) => description !== '')?.description ?? readme.about,
     files: paths.length,
     languages: countLanguages(paths),
@@ -56,9 +58,20 @@ function manifestsOf({ paths, texts }: Scan): readonly Manifest[] {
       .toSorted((a, b) => b.length - a.length)
       .flatMap((other) => open.get(other) ?? []);
     const folder = open.get(path);
-    return folder ? readManifests(folder, ancestors) : [];
+    return folder ? readManifests(folder, ancestors).map(cleanManifest) : [];
   });
 }
+
+/** A manifest is a stranger's: its texts become single lines of visible characters, and a name that is more than a name makes no command. */
+const cleanManifest = (manifest: Manifest): Manifest => ({
+  ...manifest,
+  name: cleanLine(manifest.name, 80),
+  kind: cleanLine(manifest.kind, 200),
+  description: shorten(cleanLine(manifest.description), 500),
+  commands: manifest.commands
+    .filter(({ command }) => PLAIN_COMMAND.test(command))
+    .map((command) => ({ ...command, note: cleanLine(command.note, 300) })),
+});
 
 function folderAt(path: string, paths: readonly string[], texts: ReadonlyMap<string, string>): Folder {
   const prefix = path === '' ? '' : `${path}/`;

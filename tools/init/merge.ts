@@ -18,8 +18,11 @@ export interface Merged {
 
 /** `existing` is the text of the file; null or '' when there is none. `name` heads a new file. */
 export function mergePart(existing: string | null, name: string, part: string): Outcome<Merged> {
-  const block = `${BEGIN}\n${part}\n${END}`;
-  if (existing === null || existing.trim() === '') return ok({ content: `# ${name}\n\n${block}\n`, how: 'created' });
+  // Nothing inside may be taken for a mark.
+  const safe = (text: string): string => text.replaceAll('<!--', '&lt;!--');
+  const block = `${BEGIN}\n${safe(part)}\n${END}`;
+  if (existing === null || existing.trim() === '')
+    return ok({ content: `# ${safe(name)}\n\n${block}\n`, how: 'created' });
   const ending = usualEnding(existing);
   const native = block.replaceAll('\n', ending);
   const lines = existing.split('\n');

@@ -21,6 +21,7 @@ export interface Scan {
 type ScanContext = Pick<ToolContext, 'root' | 'search' | 'files' | 'report'>;
 
 const MAX_PATHS = 20_000;
+const MAX_NEAR = 2_000;
 const MAX_FILES = 60;
 const MAX_BYTES = 400 * 1024;
 const MAX_FILE = 64 * 1024;
@@ -40,12 +41,16 @@ export async function scanProject(ctx: ScanContext, signal: AbortSignal): Promis
   ctx.report('looking at what is there');
   const listed = await ctx.search.glob({ pattern: '**/*', path: ctx.root, limit: MAX_PATHS }, signal);
   if (!listed.ok) return listed;
-  const all = listed.value.files.map(({ path }) => path.slice(ctx.root.length + 1));
+  const found = new Set(listed.value.files.map(({ path }) => path));
+  const isPart = listed.value.total > found.size;
+  // The newest are listed; what describes a project may be the oldest in it.
+  for (const pattern of isPart ? ['*', '*/*'] : []) {
+    const near = await ctx.search.glob({ pattern, path: ctx.root, limit: MAX_NEAR }, signal);
+    if (near.ok) for (const { path } of near.value.files) found.add(path);
+  }
+  const all = [...found].map((path) => path.slice(ctx.root.length + 1));
   const paths = all.filter((path) => !NOT_OURS.test(path)).toSorted();
-  const limits =
-    listed.value.total > all.length
-      ? [`only the newest ${all.length} of ${listed.value.total} files were looked at`]
-      : [];
+  const limits = isPart ? [`only ${all.length} of the ${listed.value.total} files were looked at, the newest`] : [];
   const wanted = chooseReads(paths);
   ctx.report(`reading ${Math.min(wanted.length, MAX_FILES)} of ${paths.length} files`);
   const { texts, reached } = await readAll(wanted.slice(0, MAX_FILES), ctx, signal);

@@ -1,5 +1,6 @@
 // The four parts from the facts alone: what stands in ODIN.md when no model is there, and the frame of what a model writes. Pure.
 
+import { cleanLine } from '../../shared/clean-text.ts';
 import { type Command, type Component, type Facts, PURPOSES, type Purpose } from './facts.ts';
 import type { LanguageCount } from './languages.ts';
 import type { Sections } from './sections.ts';
@@ -99,7 +100,8 @@ function commandLine({ purpose, command, note }: Command, notes: ReadonlyMap<str
 }
 
 /** Inline code that its own text cannot end. */
-function code(text: string): string {
+function code(raw: string): string {
+  const text = cleanLine(raw);
   const ticks = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(ticks + 1);
   return ticks === 0 ? `${fence}${text}${fence}` : `${fence} ${text} ${fence}`;
