@@ -9,8 +9,10 @@ import { type Facts, resolveWithLinks } from '../tools/safety/facts.ts';
 import { resolveOnDisk } from '../tools/safety/fs-links.ts';
 import { type Answer, decisionsByMode } from '../tools/safety/modes.ts';
 import type { Config } from './config.ts';
+import { controlPlaces } from './exec/control-places.ts';
 import { findSandbox } from './exec/sandbox.ts';
 import { openRuleStore } from './permissions-rules.ts';
+import { parseRedisUrl } from './redis-url.ts';
 
 export type TableFacts = z.infer<typeof factsSchema>;
 export type Explained = ReturnType<typeof explainCommand>;
@@ -61,7 +63,7 @@ export function tableFacts({ links = {}, ...given }: TableFacts): Facts {
 
 /** The facts of this world. `root` is the project's real path. */
 export async function factsHere(
-  place: { readonly cwd: string; readonly home: string },
+  place: { readonly cwd: string; readonly home: string; readonly redisUrl?: string },
   root: string,
   config: Pick<Config, 'allowedCommands' | 'forbiddenCommands'>,
 ): Promise<Facts> {
@@ -77,7 +79,7 @@ export async function factsHere(
     // Not looked at: without a sandbox what git would do here is asked about.
     plainGitConfig: confined,
     caseInsensitive: process.platform !== 'linux',
-    control: { paths: [place.home], ports: [] },
+    control: controlPlaces(place.home, place.redisUrl === undefined ? '' : parseRedisUrl(place.redisUrl).where),
   };
 }
 

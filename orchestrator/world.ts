@@ -95,7 +95,14 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
   const { webRules } = options;
   const web = openWeb({ openPool: openPagePool, ...(webRules ? { rules: webRules } : {}) });
   const closing = new AbortController();
-  const commands = openCommands({ root, home, userHome: homedir(), env: process.env, closing: closing.signal });
+  const commands = openCommands({
+    root,
+    home,
+    redis: handle.where,
+    userHome: homedir(),
+    env: process.env,
+    closing: closing.signal,
+  });
   const scrub = createScrub(process.env);
   const logFile = openLog(home, Boolean(process.env['ODIN_LOG']), scrub);
   const log = options.log ?? logFile.log;

@@ -87,10 +87,16 @@ export interface OutputPiece {
   readonly exitCode: number | null;
 }
 
+/** Where Odin itself is, which commands may not reach (SAFETY R13): folders and sockets, ports, and hosts besides this one. */
+export interface ControlPlaces {
+  readonly paths: readonly string[];
+  readonly ports: readonly number[];
+  readonly hosts: readonly string[];
+}
+
 /** The commands of one session. */
 export interface ExecPort {
-  /** Odin's own folders, which commands may not reach (SAFETY R13). */
-  readonly controlPaths: readonly string[];
+  readonly control: ControlPlaces;
   /** Tried once for the process, then remembered. */
   sandbox(): Promise<SandboxStatus>;
   /** Where the next command starts: a real folder inside the project. */

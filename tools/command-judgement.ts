@@ -42,7 +42,7 @@ export async function judgeCommand(command: string, timeoutMs: number | null, ct
     sandbox: confined,
     plainGitConfig: confined || hasPlainGit(ctx.root),
     caseInsensitive: process.platform !== 'linux',
-    control: { paths: ctx.exec.controlPaths, ports: [] },
+    control: ctx.exec.control,
   };
   const plain = decide(command, facts);
   const decision = tainted === undefined || plain.op !== 'network' ? plain : withReason(plain, tainted);

@@ -14,6 +14,7 @@ import type {
 } from '../../shared/exec-port.ts';
 import { cancelled, fail, type Outcome, ok } from '../../shared/outcome.ts';
 import { type CommandIntent, commandIntent } from './command-intent.ts';
+import { controlPlaces, realOr } from './control-places.ts';
 import { gitIdentityFile } from './git-identity.ts';
 import { releaseLeft } from './guard-control.ts';
 import { findProcessLimit, MAX_PROCESSES } from './limits.ts';
@@ -28,6 +29,8 @@ export interface CommandsOptions {
   readonly root: string;
   /** Odin's own state. */
   readonly home: string;
+  /** Where its Redis is, without secrets. */
+  readonly redis?: string;
   /** The user's home. */
   readonly userHome: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -64,6 +67,7 @@ export function openCommands(options: CommandsOptions): Commands {
   const home = resolve(options.home);
   const find = options.find ?? findSandbox;
   const folder = join(home, 'commands');
+  const control = controlPlaces(home, options.redis ?? '');
   const ports = new Map<string, ExecPort>();
   const running = new Set<Promise<unknown>>();
   let gitConfig: string | null | undefined;
@@ -80,7 +84,7 @@ export function openCommands(options: CommandsOptions): Commands {
       root,
       home: realOr(options.userHome),
       gitConfig,
-      hidden: [realOr(home)],
+      hidden: control.paths.map(realOr),
       env: options.env,
       sandbox,
       limit: findProcessLimit(),
@@ -185,7 +189,7 @@ export function openCommands(options: CommandsOptions): Commands {
     };
 
     return {
-      controlPaths: [...new Set([home, realOr(home)])],
+      control,
       sandbox: async () => (await find()).status,
       cwd: () => keptCwd(session, root),
       run: (request, hooks) => track(run(request, hooks)),
@@ -230,14 +234,6 @@ function unknownCommand(id: string, known: readonly BackgroundCommand[]) {
     'unknown_command',
     `There is no command ${JSON.stringify(id)} to read or stop here. In the background: ${ids || 'none'}.`,
   );
-}
-
-function realOr(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }
 
 /** The folder survives this process, so that a resumed session goes on where it was. */

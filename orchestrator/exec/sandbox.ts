@@ -95,7 +95,7 @@ function bwrapArguments(confinement: Confinement): readonly string[] {
           .map((path) => realpathSync(path))
           .flatMap(readOnly)
       : []),
-    ...hidden.filter(existsSync).flatMap((path) => ['--tmpfs', path]),
+    ...hidden.flatMap(hide),
     '--clearenv',
     ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--chdir', cwd],
@@ -112,6 +112,13 @@ function placeOf(path: string, access: 'read' | 'write', precious: readonly stri
   const wide =
     folder === '/' || dirname(folder) === '/' || precious.some((place) => `${place}/`.startsWith(`${folder}/`));
   return access === 'write' && !wide && existsSync(folder) ? folder : null;
+}
+
+/** A folder is empty in there, a socket nothing that answers. What lies in a folder that is hidden is so already. */
+function hide(path: string, at: number, hidden: readonly string[]): readonly string[] {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (!stat || hidden.indexOf(path) < at || hidden.some((other) => path.startsWith(`${other}/`))) return [];
+  return stat.isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
 }
 
 /** The home in use and that of the account, which differ where HOME was set: neither is seen. */

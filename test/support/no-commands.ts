@@ -7,7 +7,7 @@ const none = () => {
 };
 
 export const noCommands: ExecPort = {
-  controlPaths: [],
+  control: { paths: [], ports: [], hosts: [] },
   sandbox: none,
   cwd: none,
   run: none,

@@ -21,8 +21,12 @@ export interface Facts {
   readonly tainted?: boolean;
   /** The file system folds case, so protected names are compared without it. */
   readonly caseInsensitive?: boolean;
-  /** Odin's own folders, sockets and loopback ports (R13), besides those it always has. */
-  readonly control?: { readonly paths: readonly string[]; readonly ports: readonly number[] };
+  /** Odin's own folders, sockets and ports (R13), besides those it always has; the ports are of this machine and of the hosts. */
+  readonly control?: {
+    readonly paths: readonly string[];
+    readonly ports: readonly number[];
+    readonly hosts?: readonly string[];
+  };
 }
 
 const MAX_LINKS = 40;

@@ -100,3 +100,32 @@ test('O18, R16: sed scripts are read to their end whatever their delimiters, bra
   expect(readSedScript('s/a/b').unclear).toBe(true);
   expect(readSedScript('k').unclear).toBe(true);
 });
+
+test("SAFETY R13: what names Odin's own Redis, by socket, port or host, is forbidden; other hosts, ports and files are not", () => {
+  const control = { paths: ['/state/odin', '/srv/redis.sock'], ports: [6390], hosts: ['redis.example.org'] };
+  const judged = (command: string) => decide(command, { ...factsOf(), control }).class;
+  for (const command of [
+    ...['redis-cli -p 6390 ping', 'nc 127.0.0.1 6390', 'curl http://localhost:6390/', 'nc localhost 6390 < src/a'],
+    ...['redis-cli -h redis.example.org -p 6390 flushall', 'nc redis.example.org 6390', 'nc REDIS.example.org. 6390'],
+    ...[
+      'redis-cli -u rediss://redis.example.org:6390',
+      'openssl s_client -connect 127.0.0.1:6390 | cat; nc 127.0.0.1 6390',
+    ],
+    ...[
+      'curl --unix-socket /srv/redis.sock http://x/',
+      'socat - UNIX-CONNECT:/srv/redis.sock',
+      'nc -U /srv/redis.sock',
+    ],
+    ...['cat /srv/redis.sock', 'ls /state/odin', 'rm /srv/redis.sock', 'echo x > /srv/redis.sock'],
+  ]) {
+    expect([command, judged(command)]).toEqual([command, 'forbidden']);
+  }
+  for (const command of [
+    'nc localhost 6391',
+    'curl https://redis.example.org/docs',
+    'curl https://my-redis.example.org:6390/',
+  ]) {
+    expect([command, judged(command)]).toEqual([command, 'needs-approval-edit']);
+  }
+  expect(judged('ls /srv/redis.sock-of-others')).toBe('outside-approval');
+});

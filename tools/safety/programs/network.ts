@@ -70,9 +70,17 @@ function judgeOwnPorts(judge: Judge, call: Call): void {
   const ports = [REDIS_PORT, ...(judge.facts.control?.ports ?? [])];
   const redis = /^(?:redis|valkey)-cli$/.test(plainName(call.name));
   const elsewhere = /(?:^|\s)-h\s+\S/.test(all) || /:\/\//.test(all);
-  const loopback = LOOPBACK.test(all) || (redis && !elsewhere);
+  const hosts = judge.facts.control?.hosts ?? [];
+  const own = LOOPBACK.test(all) || hosts.some((host) => mentions(all, host)) || (redis && !elsewhere);
   const named = ports.some((port) => new RegExp(`(?:^|[^\\d])${port}(?:$|[^\\d])`).test(all));
-  if ((loopback && (named || redis || /rediss?:\/\//.test(all))) || (redis && /(?:^|\s)-s\s/.test(all))) {
+  const socket = judge.facts.control?.paths.some((path) => mentions(all, path)) === true;
+  if (socket || (own && (named || redis || /rediss?:\/\//.test(all))) || (redis && /(?:^|\s)-s\s/.test(all))) {
     forbid(judge, `${call.name} would reach Odin's own Redis or dashboard.`);
   }
+}
+
+/** Whether a host or path stands in the text, not as a part of another's name. */
+function mentions(text: string, place: string): boolean {
+  const literal = place.replace(/[^\w]/g, '\\$&');
+  return place !== '' && new RegExp(`(?:^|[^\\w.-])${literal}(?:$|[^\\w.-]|\\.(?:$|\\W))`, 'i').test(text);
 }
