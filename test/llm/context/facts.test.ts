@@ -52,3 +52,24 @@ test('O2: the planner is told when it repeats itself', () => {
   expect(renderFacts(told, facts({ repeats: 1 }), 2).text).toBeNull();
   expect(renderFacts(told, facts({ repeats: 2 }), 2).text).toContain('3 times in a row');
 });
+
+test('O21: open questions and running agents are told once, and when they are settled or have ended', () => {
+  const question = { id: 'q1', title: 'May I write outside of the project?', agent: 'a1' };
+  const agent = { id: 'a1', title: 'Look for leaks', mode: 'ask', status: 'running', todos: [] } as const;
+  const first = renderFacts(nothing, facts({ questions: [question], agents: [agent] }), 2);
+  expect(first.text).toContain('open question to the user from a1: May I write outside of the project?');
+  expect(first.text).toContain('agent a1 (ask, running): Look for leaks');
+  expect(renderFacts(first.told, facts({ questions: [question], agents: [agent] }), 2).text).toBeNull();
+  const { text } = renderFacts(first.told, facts(), 2);
+  expect(text).toContain('agents that have ended: a1');
+  expect(text).toContain('1 open questions are settled now');
+});
+
+test('O21: todos are told whole behind any number of cached files, and that there are none any more', () => {
+  const cached = Array.from({ length: 100 }, (_, at) => file(`f${at}.ts`));
+  const todos = [{ id: '1', content: 'the one that counts', status: 'pending' }] as const;
+  const first = renderFacts(nothing, facts({ cached, todos }), 2);
+  expect(first.text).toContain('[ ] the one that counts');
+  expect(first.text).toContain('cached: and 60 more files');
+  expect(renderFacts(first.told, facts({ cached }), 2).text).toContain('todos: none');
+});
