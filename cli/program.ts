@@ -7,8 +7,10 @@ import { UserError } from '../shared/outcome.ts';
 import { stepsOption, timeOption, tokensOption, usdOption, wholeNumber } from './budget-options.ts';
 import type { Answer } from './commands/answer.ts';
 import type { ExplainOptions } from './commands/explain.ts';
+import type { ForkOptions } from './commands/fork.ts';
 import type { InitOptions } from './commands/init.ts';
 import type { QueueChange } from './commands/queue.ts';
+import type { ReplayOptions } from './commands/replay.ts';
 import type { RunOptions } from './commands/run.ts';
 import type { SendOptions } from './commands/send.ts';
 import type { ToolOptions } from './commands/tool.ts';
@@ -41,6 +43,7 @@ export function buildProgram(): { readonly program: Command; exitCode(): number 
     .addHelpText('after', EXAMPLES);
   addRun(program, settle);
   addSessions(program, settle);
+  addCare(program, settle);
   addQueue(program, settle);
   addPermissions(program, settle);
   addTools(program, settle);
@@ -158,7 +161,7 @@ function addRun(program: Command, settle: Settle): void {
 }
 
 function addSessions(program: Command, settle: Settle): void {
-  const sessions = program.command('sessions').description('list, show and export sessions');
+  const sessions = program.command('sessions').description('list, show, fork and export sessions');
   sessions
     .command('list', { isDefault: true })
     .description('the sessions of this project, newest first')
@@ -175,11 +178,37 @@ function addSessions(program: Command, settle: Settle): void {
       await settle((await import('./commands/sessions.ts')).showSession(session, options));
     });
   sessions
+    .command('fork')
+    .description('a new session that goes on from any point of one; files in the project stay as they are')
+    .argument('<session>', SESSION_HELP)
+    .option(
+      '--at <event>',
+      'from here on: the id of an event as `odin sessions export` shows it, or the number of a message (default: its newest event)',
+    )
+    .addOption(jsonOption('one object: the new session and where it begins'))
+    .action(async (session: string, options: ForkOptions) => {
+      await settle((await import('./commands/fork.ts')).fork(session, options));
+    });
+  sessions
     .command('export')
     .description('the whole journal as JSON lines')
     .argument('<session>', SESSION_HELP)
     .action(async (session: string) => {
       await settle((await import('./commands/sessions.ts')).exportSession(session));
+    });
+}
+
+function addCare(program: Command, settle: Settle): void {
+  program
+    .command('replay')
+    .description(
+      'run the machines of a session again from its journal, without a model, and say where they first differ',
+    )
+    .argument('<session>', SESSION_HELP)
+    .option('--expect <hash>', 'the state that it must come to, as an earlier replay printed it')
+    .addOption(jsonOption('the report as one object'))
+    .action(async (session: string, options: ReplayOptions) => {
+      await settle((await import('./commands/replay.ts')).replay(session, options));
     });
 }
 

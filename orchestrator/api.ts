@@ -9,8 +9,10 @@ import type { ModelProvider, PermissionAnswer } from '../shared/ports.ts';
 import type { Rates } from '../shared/spending.ts';
 import type { QueuedMessage, State } from '../shared/state.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
+import type { Forked } from './fork-session.ts';
 import type { Hook } from './hooks/hook.ts';
 import type { ToolMiddleware } from './middleware/tool-middleware.ts';
+import type { ReplayReport } from './replay.ts';
 import type { FetchRules } from './web/fetch-page.ts';
 
 /** The models of a run: `provider/name`, and how to reach them. Keys stay inside the provider objects. */
@@ -137,6 +139,13 @@ export interface Odin {
    * order, without gaps or doubles in the journal's part. Ends when the signal aborts.
    */
   follow(sid: string, options: { readonly from?: string; readonly signal: AbortSignal }): AsyncIterable<StreamEvent>;
+  /**
+   * A new session that goes on from an event of another, or from the end of one of its messages (`at`: an event's id or a message's
+   * number). Throws UserError when there is no such session or event. Files in the project stay as they are.
+   */
+  fork(sid: string, at?: string): Promise<Forked>;
+  /** Runs the session's machines and folds again from its journal, without a model and without effects. */
+  replay(sid: string): Promise<ReplayReport>;
   /** Asks for the running message's cancellation, durably. False when nothing runs. */
   cancel(sid: string, by: string): Promise<boolean>;
   /** What waits for an answer in all sessions of the workspace, oldest first. */

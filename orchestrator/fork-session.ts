@@ -2,15 +2,19 @@
 // first event that says where it came from. What was under way there is ended, so that no call dangles. Blobs are shared, being
 // named by their content; files in the project are not moved, and messages that wait do not come along.
 
-import type { JournalEvent, Journaled } from '../shared/events.ts';
+import type { EventOf, JournalEvent, Journaled } from '../shared/events.ts';
 import { sha256, ulid } from '../shared/ids.ts';
 import { addUsage, NO_USAGE } from '../shared/messages.ts';
 import { UserError } from '../shared/outcome.ts';
+import { answerText, foldSaid, NOTHING_SAID } from './answer-text.ts';
 import type { RawEntry } from './archive-file.ts';
+import type { Blobs } from './blobs.ts';
 import { claimEvent } from './claim-event.ts';
 import { installSession } from './install-session.ts';
 import { encode } from './journal-read.ts';
 import { type JournalSource, readJournal } from './journal-source.ts';
+import { withBlob, withInlinePayload } from './payloads.ts';
+import { replayMessage } from './replay-message.ts';
 
 export interface ForkRequest {
   readonly sid: string;
@@ -32,7 +36,7 @@ export interface Forked {
 }
 
 /** Throws UserError when there is no such session or event. */
-export async function forkSession(source: JournalSource, request: ForkRequest): Promise<Forked> {
+export async function forkSession(source: JournalSource, blobs: Blobs, request: ForkRequest): Promise<Forked> {
   const { sid, title, ws, root } = request;
   const log = await readJournal(source, sid);
   if (log.length === 0) throw new UserError(`Session ${sid} has no events yet: there is nothing to fork.`);
@@ -40,7 +44,7 @@ export async function forkSession(source: JournalSource, request: ForkRequest): 
   const at = copied.at(-1)?.id ?? '0-0';
   const fork = ulid(request.now());
   const writer = ulid();
-  const ending = endingOf(copied, request);
+  const ending = await endingOf(copied, blobs, request.now);
   const epoch = Number.parseInt(at, 10);
   const origin: JournalEvent = { type: 'session.forked', sid: fork, from: sid, upTo: at, at: request.now() };
   const entries: RawEntry[] = [
@@ -63,12 +67,10 @@ export async function forkSession(source: JournalSource, request: ForkRequest): 
 /** Claims name processes that own the other session, not this one; those at the end have nothing behind them. */
 function copyOf(log: readonly Journaled[]): readonly Journaled[] {
   const end = log.findLastIndex(({ event }) => event.type !== 'claim') + 1;
-  return log
-    .slice(0, end)
-    .map(({ id, event }) => ({
-      id,
-      event: event.type === 'claim' ? { ...event, pid: 0, startTime: 'forked' } : event,
-    }));
+  return log.slice(0, end).map(({ id, event }) => ({
+    id,
+    event: event.type === 'claim' ? { ...event, pid: 0, startTime: 'forked' } : event,
+  }));
 }
 
 /** Index of the last event to copy. */
@@ -93,32 +95,61 @@ const numberOf = (event: JournalEvent): number =>
 const CUT =
   'Not known here: the session was forked before this call had its result. Make it again if it is still needed.';
 
-/** What ends the message that was under way: a claim, a result for every open call, the end. Nothing when none was. */
-function endingOf(copied: readonly Journaled[], { now }: ForkRequest): readonly JournalEvent[] {
+/**
+ * What ends the message that was under way, as its machine would: a claim, a cancel, a result for every open call, the end. Nothing when
+ * none was.
+ */
+async function endingOf(
+  copied: readonly Journaled[],
+  blobs: Blobs,
+  now: () => number,
+): Promise<readonly JournalEvent[]> {
   const from = copied.findLastIndex(({ event }) => event.type === 'msg.start' || event.type === 'msg.done');
   const start = copied[from]?.event;
   if (start?.type !== 'msg.start') return [];
-  const past = copied.slice(from).map(({ event }) => event);
-  const answers = past.filter((event) => event.type === 'llm.res');
-  const settled = new Set(past.flatMap((event) => (event.type === 'tool.done' ? [event.op] : [])));
-  const answer = answers.at(-1);
-  const open = answer?.stop === 'tool_calls' ? answer.calls.filter(({ op }) => !settled.has(op)) : [];
-  const results = open.map(
-    ({ op, callId, name }): JournalEvent => ({
-      ...{ type: 'tool.done', op, callId, name, kind: 'unknown' },
-      text: { inline: CUT },
-      description: CUT,
-      affectedFiles: [],
-      resultHash: sha256(`unknown|${CUT}`),
-      durationMs: 0,
-      at: now(),
-    }),
-  );
-  const usage = answers.reduce((sum, event) => addUsage(sum, event.usage), NO_USAGE);
-  const end: JournalEvent = {
-    ...{ type: 'msg.done', seq: start.seq, status: 'cancelled', usage, steps: answers.length },
-    answer: { inline: '[Cancelled: forked before it was done.]' },
+  const { seq } = start;
+  const replayed = replayMessage(start);
+  const past: JournalEvent[] = [];
+  for (const { event } of copied.slice(from))
+    past.push(await withInlinePayload(event, (blob) => blobs.getPayload({ blob })));
+  for (const event of past) replayed.take(event);
+  const ending: JournalEvent[] = [claimEvent(seq, now())];
+  // Cut between its last step and its end, it has come to that end.
+  if (replayed.finish() === null) {
+    ending.push(
+      { type: 'cancel', seq, by: 'fork', at: now() },
+      ...openCalls(past).map((call) => noResult(call, now())),
+    );
+    for (const event of ending) replayed.take(event);
+  }
+  const { status, failure, steps } = replayed.finish() ?? { status: 'cancelled', failure: null, steps: 0 };
+  const said = past.reduce(foldSaid, NOTHING_SAID);
+  const finish = { type: 'finish', status, failure, steps } as const;
+  ending.push({
+    ...{ type: 'msg.done', seq, status, steps },
+    answer: { inline: start.command ? '[Cancelled.]' : answerText(finish, said, start.limits.maxSteps) },
+    ...(failure === null ? {} : { failure }),
+    usage: past.reduce((sum, event) => (event.type === 'llm.res' ? addUsage(sum, event.usage) : sum), NO_USAGE),
     at: now(),
+  });
+  return Promise.all(ending.map((event) => withBlob(event, (text) => blobs.put(text))));
+}
+
+/** Calls of the newest answer that have no result. */
+function openCalls(past: readonly JournalEvent[]): EventOf<'llm.res'>['calls'] {
+  const answer = past.findLast((event) => event.type === 'llm.res');
+  const settled = new Set(past.flatMap((event) => (event.type === 'tool.done' ? [event.op] : [])));
+  return answer?.stop === 'tool_calls' ? answer.calls.filter(({ op }) => !settled.has(op)) : [];
+}
+
+function noResult({ op, callId, name }: EventOf<'llm.res'>['calls'][number], at: number): EventOf<'tool.done'> {
+  return {
+    ...{ type: 'tool.done', op, callId, name, kind: 'unknown' },
+    text: { inline: CUT },
+    description: CUT,
+    affectedFiles: [],
+    resultHash: sha256(`unknown|${CUT}`),
+    durationMs: 0,
+    at,
   };
-  return [claimEvent(start.seq, now()), ...results, end];
 }

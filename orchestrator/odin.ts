@@ -11,10 +11,9 @@ import { sendControl } from './control.ts';
 import { followFromRedis, followOwn } from './follow-session.ts';
 import { createHooks, type Hooks } from './hooks/run-hooks.ts';
 import { createOwnership, type Ownership } from './ownership.ts';
-import { askNobody } from './permissions.ts';
 import { NO_PERMISSIONS, readOpenQuestions } from './permissions-memory.ts';
 import type { TurnQueue } from './queue.ts';
-import { exportSession, readDiff, readQueued, readState, sourceOf } from './session-reads.ts';
+import { exportSession, readDiff, readQueued, readState, replaySession, sourceOf } from './session-reads.ts';
 import { runToolAlone } from './tool-alone.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -69,6 +68,14 @@ function facade(world: World, ownership: Ownership): Odin {
       ownership.owned()
         ? followOwn(sourceOf(world), blobs, bus, sid, { from, signal, rates: world.models })
         : followFromRedis(handle, sourceOf(world), blobs, sid, { from, signal, rates: world.models }),
+    async fork(sid, at) {
+      const { title = '' } = (await inbox.sessions()).find((session) => session.sid === sid) ?? {};
+      await inbox.head(sid);
+      const { forkSession } = await import('./fork-session.ts');
+      const more = at === undefined ? {} : { at };
+      return forkSession(sourceOf(world), blobs, { sid, title: `${title} (fork)`, ws, root, now: Date.now, ...more });
+    },
+    replay: (sid) => replaySession(world, sid),
     async cancel(sid, by) {
       const { claimed, cursor } = await inbox.head(sid);
       if (claimed <= cursor) return false;
@@ -108,7 +115,7 @@ function facade(world: World, ownership: Ownership): Odin {
         args,
         tools: world.toolbox.tools(ALONE, mode),
         hooks: hooksAlone(world, mode),
-        permissions: askNobody(),
+        permissions: ownership.permissions.forSession(ALONE),
         rule: config.toolRules[name],
         signal,
         context: {

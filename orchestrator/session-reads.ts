@@ -1,5 +1,6 @@
 // What any process can read of a session, running or not: its state, its journal, its waiting messages, its file changes.
 
+import type { Journaled } from '../shared/events.ts';
 import type { FileIntent } from '../shared/files-port.ts';
 import type { Json } from '../shared/json.ts';
 import type { QueuedMessage, State } from '../shared/state.ts';
@@ -8,8 +9,10 @@ import { textFor } from './files/change-file.ts';
 import { EMPTY_FILE_HISTORY, foldFileHistory, netChanges } from './files/file-history.ts';
 import { lineDiff } from './files/line-diff.ts';
 import type { InboxMessage } from './inbox-message.ts';
+import { openSnapshots } from './journal-snapshot.ts';
 import { type JournalSource, readJournal } from './journal-source.ts';
 import { withInlinePayload } from './payloads.ts';
+import type { ReplayReport } from './replay.ts';
 import { emptyState, foldState } from './state.ts';
 import type { World } from './world.ts';
 
@@ -40,6 +43,19 @@ export async function* exportSession(world: World, sid: string): AsyncGenerator<
     const whole = await withInlinePayload(event, (ref) => readBlob(world, ref));
     yield { id, event: whole } as unknown as Json;
   }
+}
+
+/** Its machines and folds run again from its journal, and held against its snapshot when there is one. */
+export async function replaySession(world: World, sid: string): Promise<ReplayReport> {
+  await world.inbox.head(sid);
+  const { replayJournal, snapshotDifference } = await import('./replay.ts');
+  const log: Journaled[] = [];
+  for (const { id, event } of await readJournal(sourceOf(world), sid)) {
+    log.push({ id, event: await withInlinePayload(event, (ref) => readBlob(world, ref)) });
+  }
+  const report = replayJournal(sid, log);
+  const snapshot = openSnapshots(world.options.home).read(sid);
+  return { ...report, difference: report.difference ?? (snapshot && snapshotDifference(sid, log, snapshot)) };
 }
 
 /** What the session has changed in files, in sum. */

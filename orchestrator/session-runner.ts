@@ -1,7 +1,7 @@
 // Runs one message of one session in this process: claim, fold, turn, finish (DURABILITY 5). Called with a wake-up, which may
 // be late, doubled or wrong: the claim decides what really runs.
 
-import { type EventOf, JOURNAL_VERSION, type JournalEvent, type Limits, type LiveEvent } from '../shared/events.ts';
+import type { EventOf, JournalEvent, Limits, LiveEvent } from '../shared/events.ts';
 import { NO_USAGE } from '../shared/messages.ts';
 import type { Mode } from '../shared/modes.ts';
 import { Bug } from '../shared/outcome.ts';
