@@ -29,10 +29,7 @@ export function gatherFacts(scan: Scan, root: string): Facts {
     .filter((path) => isCiFile(path) && texts.has(path))
     .map((file) => ({ file, commands: ciCommands(file, texts.get(file) ?? '') }));
   return {
-    name:
-      readme.title.length > 0 && readme.title.length < 40
-        ? readme.title
-        : lastPart(named?.name ?? '') || cleanLine(basename(root), 80),
+    name: nameOf(lastPart(named?.name ?? ''), readme.title) || cleanLine(basename(root), 80),
     description: main.find(({ description }) => description !== '')?.description ?? readme.about,
     files: paths.length,
     languages: countLanguages(paths),
@@ -127,6 +124,13 @@ function commandsOf(manifests: readonly Manifest[]): readonly Command[] {
 function composeCommands(paths: readonly string[]): readonly Command[] {
   const file = paths.find((path) => /^(?:docker-)?compose\.ya?ml$/.test(path));
   return file === undefined ? [] : [{ purpose: 'run', command: 'docker compose up', note: file, folder: '' }];
+}
+
+/** The README's way of writing the manifest's name, or its title where no manifest has a name; not a heading of something else. */
+function nameOf(name: string, title: string): string {
+  const letters = (text: string): string => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
+  const isIt = title.length < 40 && letters(title).includes(letters(name));
+  return isIt && title !== '' ? title : name;
 }
 
 /** `@scope/name` and `host/owner/name` are called by their last part. */

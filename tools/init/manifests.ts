@@ -2,7 +2,8 @@
 
 import type { Manifest } from './facts.ts';
 import type { Folder } from './folder.ts';
-import { readCargo, readDotnet, readGoMod, readGradle, readMaven, readSwift } from './manifest-compiled.ts';
+import { readCargo, readDotnet, readGoMod, readSwift } from './manifest-compiled.ts';
+import { readGradle, readMaven } from './manifest-jvm.ts';
 import { readCmake, readJustfile, readMakefile, readMeson, readTaskfile } from './manifest-make.ts';
 import { readDenoJson, readPackageJson } from './manifest-node.ts';
 import { readPython } from './manifest-python.ts';

@@ -6,7 +6,8 @@ import type { LanguageCount } from './languages.ts';
 import type { Sections } from './sections.ts';
 
 const MAX_NOTE = 90;
-const MAX_OTHER = 10;
+const MAX_OF_PURPOSE = 5;
+const MAX_MORE = 12;
 const MAX_HELD = 7;
 
 const LABEL: Readonly<Record<Purpose, string>> = {
@@ -79,18 +80,33 @@ export function componentLine({ folder, files, languages, manifest, about, about
 export function commandsText({ commands, ci }: Facts, notes: ReadonlyMap<string, string>): string {
   const folders = [...new Set(commands.map(({ folder }) => folder))];
   const parts = folders.map((folder) => {
-    const own = commands.filter((command) => command.folder === folder);
-    const lines = PURPOSES.flatMap((purpose) => {
-      const some = own.filter((command) => command.purpose === purpose);
-      return (purpose === 'other' ? some.slice(0, MAX_OTHER) : some).map((command) => commandLine(command, notes));
-    });
-    return folder === '' ? lines.join('\n') : `In ${code(`${folder}/`)}:\n\n${lines.join('\n')}`;
+    const text = folderCommands(
+      commands.filter((command) => command.folder === folder),
+      notes,
+    );
+    return folder === '' ? text : `In ${code(`${folder}/`)}:\n\n${text}`;
   });
   const inCi = ci
     .filter((one) => one.commands.length > 0)
     .map((one) => `- CI (${code(one.file)}): ${one.commands.map(code).join(', ')}`);
   if (inCi.length > 0) parts.push(inCi.join('\n'));
   return parts.join('\n\n') || 'No manifest, Makefile or CI file names a command.';
+}
+
+/** The plainest of each purpose with what they do, the others by name alone. */
+function folderCommands(commands: readonly Command[], notes: ReadonlyMap<string, string>): string {
+  const isPlain = ({ command }: Command): boolean => !/[:_-]/.test(command.slice(command.lastIndexOf(' ') + 1));
+  const sorted = PURPOSES.map((purpose) =>
+    commands
+      .filter((command) => command.purpose === purpose)
+      .toSorted(
+        (a, b) =>
+          Number(notes.has(b.command)) - Number(notes.has(a.command)) || Number(isPlain(b)) - Number(isPlain(a)),
+      ),
+  );
+  const lines = sorted.flatMap((some) => some.slice(0, MAX_OF_PURPOSE).map((command) => commandLine(command, notes)));
+  const more = sorted.flatMap((some) => some.slice(MAX_OF_PURPOSE).map(({ command }) => code(command)));
+  return [...lines, ...(more.length === 0 ? [] : [`- More: ${list(more, MAX_MORE)}`])].join('\n');
 }
 
 function commandLine({ purpose, command, note }: Command, notes: ReadonlyMap<string, string>): string {

@@ -6,6 +6,7 @@ import { componentFolders, mainFiles } from '../../../tools/init/components.ts';
 import { gatherFacts } from '../../../tools/init/gather.ts';
 import { headComment, readmeHead } from '../../../tools/init/head-text.ts';
 import { mergePart } from '../../../tools/init/merge.ts';
+import { templateSections } from '../../../tools/init/template.ts';
 import { readToml, tomlList, tomlString } from '../../../tools/init/toml.ts';
 import { must } from '../../support/files-bench.ts';
 
@@ -34,6 +35,27 @@ describe('O22: what a file says of itself', () => {
     expect(readmeHead('Shop\n====\n\nSells.\n')).toEqual({ title: 'Shop', about: 'Sells.' });
     expect(readmeHead('')).toEqual({ title: '', about: '' });
   });
+});
+
+test("O22: the name is the README's way of writing that of the manifest, and of many scripts the plain ones are told of first", () => {
+  const scripts = Object.fromEntries(
+    ['test:a', 'test:b', 'test:c', 'test:d', 'test:e', 'test'].map((name) => [name, 'x']),
+  );
+  const facts = (title: string) => {
+    const texts = new Map([
+      ['README.md', `# ${title}\n`],
+      ['package.json', JSON.stringify({ name: '@acme/bull-mq', scripts })],
+    ]);
+    return gatherFacts({ paths: [...texts.keys()], texts, limits: [] }, '/srv/folder');
+  };
+  expect([facts('BullMQ').name, facts('Tutorials').name]).toEqual(['BullMQ', 'bull-mq']);
+  expect(gatherFacts({ paths: [], texts: new Map(), limits: [] }, '/srv/folder').name).toBe('folder');
+  const { commands } = templateSections(facts('BullMQ'));
+  expect(commands.split('\n').map((line) => line.split(' (')[0])).toEqual([
+    '- Test: `npm test`',
+    ...['a', 'b', 'c', 'd'].map((name) => `- Test: \`npm run test:${name}\``),
+    '- More: `npm run test:e`',
+  ]);
 });
 
 test('O22: TOML as far as manifests need it', () => {
