@@ -11,6 +11,8 @@ const TOKEN_BITS = 3.4;
 const TOKEN_CHARS = 20;
 const CODED_BITS = 4.3;
 const CODED_CHARS = 32;
+/** Bytes as digits: text written so repeats its digits, and its entropy is low. */
+const HEX = /^[0-9a-f]{24,}$/i;
 
 /** What about it, in words; null when it looks like an address that somebody made. */
 export function mayCarryData(url: string): string | null {
@@ -38,7 +40,7 @@ function isCoded(part: string): boolean {
   if (part.length >= CODED_CHARS && mixed(part) && bitsPerChar(part) >= CODED_BITS) return true;
   return part
     .split(/[^A-Za-z0-9]+/)
-    .some((run) => run.length >= TOKEN_CHARS && mixed(run) && bitsPerChar(run) >= TOKEN_BITS);
+    .some((run) => HEX.test(run) || (run.length >= TOKEN_CHARS && mixed(run) && bitsPerChar(run) >= TOKEN_BITS));
 }
 
 const mixed = (text: string): boolean => (text.match(/\d/g)?.length ?? 0) >= 3 && /[A-Za-z]/.test(text);

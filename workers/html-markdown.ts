@@ -45,7 +45,7 @@ export function htmlToMarkdown(given: string, url: string): Outcome<WebDocument>
       main.matches(RENDERED) ||
       (main !== document.body && html.length > MAX_MARKED_CHARS_TO_READ) ||
       document.querySelectorAll('*').length > MAX_ELEMENTS_TO_READ;
-    const content = isWhole ? main.innerHTML : articleOf(document, main);
+    const content = isWhole ? main.innerHTML : articleOf(document, main, title);
     const body = turndown().turndown(content).trim();
     // Readability takes the page's heading out.
     const text = title !== '' && !/<h1[\s>]/i.test(content) ? `# ${title}\n\n${body}`.trim() : body;
@@ -76,8 +76,12 @@ function depthOver(root: HtmlElement, limit: number): boolean {
 }
 
 /** Readability's article as HTML, or the main part as it is where the article lacks some of it. */
-function articleOf(document: HtmlDocument, main: HtmlElement): string {
-  const copy = document.cloneNode(true) as unknown as ConstructorParameters<typeof Readability>[0];
+function articleOf(document: HtmlDocument, main: HtmlElement, title: string): string {
+  const copied = document.cloneNode(true);
+  // It would become a second heading below the title.
+  const heading = copied.querySelector('h1');
+  if (heading && lineOf(heading.textContent) === title) heading.remove();
+  const copy = copied as unknown as ConstructorParameters<typeof Readability>[0];
   const serializer = (node: unknown) => node as HtmlElement;
   const article = new Readability<HtmlElement>(copy, { keepClasses: true, serializer }).parse()?.content;
   return article && !losesMuch(weigh(main), weigh(article), main !== document.body)
