@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions/completions.js';
 import { type AssistantPart, NO_USAGE, type StopReason, type Usage } from '../shared/messages.ts';
-import { ok } from '../shared/outcome.ts';
+import { fail, ok } from '../shared/outcome.ts';
 import type { ModelDelta } from '../shared/ports.ts';
 import type { AnswerReader } from './run-stream.ts';
 
@@ -20,7 +20,13 @@ type Delta = ChatCompletionChunk.Choice.Delta & {
   readonly reasoning?: string | null;
 };
 
-export function chatAnswer(requested: string, onDelta: (delta: ModelDelta) => void): AnswerReader<ChatCompletionChunk> {
+/** Finish reasons of servers and routers whose model failed in the middle. */
+const BROKEN: ReadonlySet<string> = new Set(['error', 'abort', 'network_error', 'insufficient_system_resource']);
+
+export function chatAnswer(
+  { requested, provider }: { readonly requested: string; readonly provider: string },
+  onDelta: (delta: ModelDelta) => void,
+): AnswerReader<ChatCompletionChunk> {
   const calls = new Map<number, Call>();
   let text = '';
   let thinking = '';
@@ -69,6 +75,9 @@ export function chatAnswer(requested: string, onDelta: (delta: ModelDelta) => vo
     says: ({ choices }) => choices?.some(({ delta, finish_reason }) => finish_reason || saysMore(delta)) ?? false,
     usage: () => (usage === NO_USAGE ? null : usage),
     answer() {
+      if (BROKEN.has(finish ?? '')) {
+        return fail('transient', 'cut_stream', `${provider} broke the answer off: its finish reason is "${finish}".`);
+      }
       const parts: AssistantPart[] = [];
       if (thinking !== '') parts.push({ type: 'thinking', text: thinking });
       if (text !== '') parts.push({ type: 'text', text });
@@ -93,7 +102,10 @@ function stopOf(finish: string | undefined, called: boolean, refused: boolean): 
       return refused ? 'refusal' : 'end';
     case 'length':
       return 'max_tokens';
+    case 'model_length':
+      return 'context_full';
     case 'content_filter':
+    case 'sensitive':
       return 'refusal';
     default:
       return 'other';

@@ -15,7 +15,7 @@ export function openaiChatProvider(options: ProviderOptions): ModelProvider {
     name: options.name,
     stream(request, call) {
       const body = chatRequest(request);
-      const reader = chatAnswer(request.model, (delta) => call.onDelta?.(delta));
+      const reader = chatAnswer({ requested: request.model, provider: options.name }, (delta) => call.onDelta?.(delta));
       const open = async ({ run, signal }: Watchdog) => {
         const sdk = await openaiClient(options);
         return run(() => sdk.chat.completions.create(body, { signal }));

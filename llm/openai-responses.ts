@@ -9,8 +9,12 @@ import { type ProviderOptions, secretsOf } from './provider-options.ts';
 import { runStream } from './run-stream.ts';
 import type { Watchdog } from './stream-watchdog.ts';
 
+/** These models think for minutes without a byte on the line. */
+const SILENT_THINKING_MS = 290_000;
+
 /** A provider over the Responses API. Loads the SDK with its first call. */
-export function openaiResponsesProvider(options: ProviderOptions): ModelProvider {
+export function openaiResponsesProvider(given: ProviderOptions): ModelProvider {
+  const options = { idleTimeoutMs: SILENT_THINKING_MS, ...given };
   return {
     name: options.name,
     stream(request, call) {

@@ -109,21 +109,23 @@ function answerOf({ name }: ProviderOptions, reader: AnswerReader<never>): Outco
 function timedOut({ name }: ProviderOptions, gaveUp: GivenUp, limits: Limits): Failed {
   switch (gaveUp) {
     case 'idle':
-      return fail('transient', 'stalled_stream', `${name} sent nothing for ${limits.idleMs / 1000} s.`);
+      return fail('transient', 'stalled_stream', `${name} sent nothing for ${inWords(limits.idleMs)}.`);
     case 'quiet':
       return fail(
         'transient',
         'stalled_stream',
-        `${name} kept the line open for ${limits.quietMs / 1000} s without a word of the answer.`,
+        `${name} kept the line open for ${inWords(limits.quietMs)} without a word of the answer.`,
       );
     case 'total':
       return fail(
         'failed',
         'step_timeout',
-        `${name} was not done with its answer after ${(limits.totalMs ?? 0) / 1000} s. A longer stepTimeoutMs in the settings waits longer.`,
+        `${name} was not done with its answer after ${inWords(limits.totalMs ?? 0)}. A longer stepTimeoutMs in the settings waits longer.`,
       );
   }
 }
+
+const inWords = (ms: number): string => (ms >= 300_000 ? `${Math.round(ms / 60_000)} min` : `${ms / 1000} s`);
 
 /** Some servers tell an error in a body with a good status. */
 function notAStream({ type, text }: OddAnswer, context: { provider: string; secrets: readonly string[] }): Failed {

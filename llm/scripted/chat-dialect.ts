@@ -74,6 +74,7 @@ export const chatDialect: ScriptedDialect = {
 function finishOf(answer: ScriptedAnswer): string {
   if (answer.fault === 'max_tokens') return 'length';
   if (answer.fault === 'content_filter') return 'content_filter';
+  if (answer.fault === 'finish_error') return 'error';
   return (answer.toolCalls ?? []).length > 0 ? 'tool_calls' : 'stop';
 }
 

@@ -34,7 +34,7 @@ export interface ScriptedToolResult {
  * What goes wrong. http_*: instead of an answer. page_*: a proxy's page of HTML with that status. json_200: an error told with a good
  * status. reset, no_headers, empty_stream, pings: nothing of the answer comes. error_event, bad_json, stall, cut, quiet_end: half of it
  * does. max_tokens: the answer ends early, inside the arguments of its last call if it has one. refusal, content_filter, context_full:
- * it is there, and ends by that name. no_usage, same_call_ids: as some servers answer.
+ * it is there, and ends by that name; finish_error is one of chat completions only. no_usage, same_call_ids: as some servers answer.
  */
 export type ScriptedFault =
   | 'http_400'
@@ -63,6 +63,7 @@ export type ScriptedFault =
   | 'cut'
   | 'quiet_end'
   | 'max_tokens'
+  | 'finish_error'
   | 'refusal'
   | 'content_filter'
   | 'context_full'

@@ -194,3 +194,14 @@ describe.each(MODEL_APIS)('$api', ({ api, open }) => {
     expect(printed).toEqual([]);
   });
 });
+
+test('E9: a chat completion whose finish reason is an error is a cut stream, not an answer', async () => {
+  const chat = MODEL_APIS.find(({ api }) => api === 'chat');
+  await withServer(
+    () => ({ text: LONG, fault: 'finish_error' }),
+    async (server) => {
+      const outcome = await chat?.open(server.url).stream(requestOf(ASK), { signal: never() });
+      expect(outcome).toMatchObject({ ok: false, failure: { kind: 'transient', code: 'cut_stream' } });
+    },
+  );
+});
