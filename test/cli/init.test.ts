@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type ScriptedServer, startScriptedServer } from '../../llm/scripted/server.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
-import { type CliOptions, type CliRun, runCli } from './run-cli.ts';
+import { type CliOptions, type CliRun, runCli, startCli } from './run-cli.ts';
 
 let folder: string;
 let project: string;
@@ -15,6 +15,8 @@ let server: ScriptedServer;
 let withModel: CliOptions;
 let without: CliOptions;
 let models: string[] = [];
+/** Opened by a test that has the planner wait. */
+let gate = Promise.withResolvers<void>();
 
 const WORDS = '## What it is\nA shop that was put into words by the lesser model.\n## Commands\n- `npm test`: always';
 
@@ -22,9 +24,13 @@ beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'odin-init-')));
   project = join(folder, 'project');
   server = await startScriptedServer({
-    script: ({ model }) => {
+    script: async ({ model, userText, stepOfMessage }) => {
       models.push(model);
-      return { text: WORDS };
+      if (model === 'small') return { text: WORDS };
+      if (userText.startsWith('wait')) await gate.promise;
+      return userText.startsWith('Write ODIN.md') && stepOfMessage === 0
+        ? { toolCalls: [{ name: 'InitTool', args: {} }] }
+        : { text: 'Done.' };
     },
   });
   const home = { ODIN_HOME: join(folder, 'home') };
@@ -40,6 +46,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   models = [];
+  gate = Promise.withResolvers();
   rmSync(project, { recursive: true, force: true });
   await mkdir(join(project, '.git'), { recursive: true });
   await mkdir(join(project, 'src'));
@@ -138,4 +145,18 @@ test('what cannot be written ends with exit code 1 and what to do; --json has it
   });
   expect(odinMd()).toBe('Mine.\n<!-- odin:begin -->\n');
   expect(models).toEqual([]);
+});
+
+test('while another Odin runs the project, that one does it with its own planner and asks its question; the answer may come from anywhere', async () => {
+  const owner = startCli(['run', '--permission', 'ask', 'wait'], withModel);
+  await owner.until(/ask mode, anthropic\/big/);
+  const init = startCli(['init', '--no-config'], withModel);
+  await init.until(/Another Odin runs this project[^]*\? Write /);
+  const { stdout } = await runCli(['questions', '--json'], withModel);
+  const { id } = JSON.parse(stdout) as { id: string };
+  expect(await runCli(['answer', id, 'allow'], withModel)).toMatchObject({ code: 0 });
+  expect(await init.ended).toMatchObject({ code: 0, stdout: 'Done.\n' });
+  expect(odinMd()).toContain('put into words by the lesser model');
+  gate.resolve();
+  expect(await owner.ended).toMatchObject({ code: 0 });
 });
