@@ -25,14 +25,6 @@ export interface PermissionsDeps {
 }
 
 const denied = (by: 'nobody' | 'timeout' | 'cancelled'): PermissionAnswer => ({ decision: 'deny', by });
-const NEVER_WAITS: PermissionPort = {
-  timeoutMs: null,
-  isOpen: () => false,
-  ask: () => Promise.resolve(denied('nobody')),
-};
-
-/** For what runs without a session, where nobody can be asked. */
-export const askNobody = (): PermissionPort => NEVER_WAITS;
 
 export function createPermissions({ policy, early, watch, storeRule }: PermissionsDeps): Permissions {
   const waiting = new Map<

@@ -46,7 +46,7 @@ export async function runToolAlone(run: ToolAlone): Promise<Outcome<ToolResponse
 }
 
 async function judgeAndRun(
-  { context, rule, permissions }: ToolAlone,
+  { context, rule, permissions, signal: stop }: ToolAlone,
   tool: Tool,
   { parsed, argsHash, asks }: PassedCall,
   signal: AbortSignal,
@@ -56,13 +56,17 @@ async function judgeAndRun(
   const ruled = await ruledGate({ tool, parsed, root: context.root, rule }, full);
   const gate = askedByHooks(ruled, asks, tool.name, parsed);
   if (gate.verdict === 'deny') return fail('refused', gate.code, gate.message);
-  if (gate.verdict === 'ask') {
-    const { title, reasons, detail } = gate;
-    const answer = await permissions.ask({ id: argsHash.slice(0, 16), title, reasons, detail, argsHash }, signal);
-    if (answer.decision === 'deny')
-      return fail('refused', 'not_allowed', `${title}: not allowed. ${reasons.join(' ')}`);
-  }
-  return parsed.run(full);
+  if (gate.verdict !== 'ask') return parsed.run(full);
+  const { title, reasons, detail, paths, rule: offered } = gate;
+  const question = {
+    ...{ id: argsHash.slice(0, 16), title, reasons, detail, argsHash, tool: tool.name },
+    ...(paths === undefined ? {} : { paths }),
+    ...(offered === undefined ? {} : { rule: offered }),
+  };
+  const answer = await permissions.ask(question, stop);
+  if (answer.decision === 'deny') return fail('refused', 'not_allowed', `${title}: not allowed. ${reasons.join(' ')}`);
+  // The time of the question is not the tool's.
+  return parsed.run({ ...full, signal: AbortSignal.any([stop, AbortSignal.timeout(tool.timeoutMs)]) });
 }
 
 async function afterwards(

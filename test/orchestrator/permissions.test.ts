@@ -280,3 +280,28 @@ test('O18: --allow holds for what this process runs, and lifts nothing that is f
     expect(ofType(events, 'PermissionAsked').some(({ detail }) => detail.includes('sudo'))).toBe(false);
   });
 });
+
+test('O23 O24: a tool that runs without a model asks like a turn does, and without somebody to ask is refused', async () => {
+  await withWorld({ script: () => ({ text: '' }) }, async (world) => {
+    const path = join(outsideOf(world), 'a.txt');
+    const signal = new AbortController().signal;
+    const seen: string[] = [];
+    const ask = async (decision: PermissionDecision | null) => {
+      const odin = await world.open({
+        models: false,
+        ...(decision === null ? {} : { permission: ASK }),
+        onQuestion({ question, answer }) {
+          if (answer !== null || decision === null) return;
+          seen.push(`${question.tool} ${question.paths?.map(({ path }) => path).join()}`);
+          void odin.answer(question.id, decision, { by: 'test' });
+        },
+      });
+      const outcome = await odin.runTool('ReadFile', { file_path: path }, 'ask', signal);
+      return outcome.ok ? outcome.value.text : outcome.failure.code;
+    };
+    expect(await ask('allow')).toContain('text of a.txt');
+    expect(await ask('deny')).toBe('not_allowed');
+    expect(seen).toEqual([`ReadFile ${realpathSync(path)}`, `ReadFile ${realpathSync(path)}`]);
+    expect(await ask(null)).toBe('not_allowed');
+  });
+});

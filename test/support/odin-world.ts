@@ -20,6 +20,7 @@ export interface World {
   open(options?: {
     readonly models?: boolean;
     readonly permission?: PermissionPolicy;
+    readonly onQuestion?: OpenOptions['onQuestion'];
     readonly webRules?: OpenOptions['webRules'];
     readonly hooks?: OpenOptions['hooks'];
     readonly middleware?: OpenOptions['middleware'];
@@ -61,7 +62,17 @@ export async function withWorld<T>(
     project,
     home,
     logged,
-    async open({ models = true, permission, webRules, hooks, middleware, caps, retryDelayMs, providers = {} } = {}) {
+    async open({
+      models = true,
+      permission,
+      onQuestion,
+      webRules,
+      hooks,
+      middleware,
+      caps,
+      retryDelayMs,
+      providers = {},
+    } = {}) {
       const env = { ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: server.url };
       const flags = { flagModel: 'anthropic/scripted', flagSmallModel: 'anthropic/small' };
       const chosen = await chooseModel({ ...flags, userConfig: { providers }, env });
@@ -71,6 +82,7 @@ export async function withWorld<T>(
         home: world.home,
         ...(models ? { models: chosen.value } : {}),
         ...(permission ? { permission } : {}),
+        ...(onQuestion ? { onQuestion } : {}),
         ...(webRules ? { webRules } : {}),
         ...(hooks ? { hooks } : {}),
         ...(middleware ? { middleware } : {}),
