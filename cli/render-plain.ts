@@ -33,6 +33,12 @@ interface OpenCall {
   readonly result?: EventOfType<'ToolResult'>;
 }
 
+const PHASES = {
+  explore: 'exploring',
+  discover_and_plan: 'planning',
+  edit: 'editing',
+  validate: 'validating',
+} as const;
 const TODO_MARKS = { pending: '☐', in_progress: '◐', completed: '☑' } as const;
 const MAX_DESCRIPTION = 160;
 
@@ -90,6 +96,8 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
         return toolLine(event.op, { end: event }, event.tool);
       case 'ToolResult':
         return toolLine(event.op, { result: event }, event.tool);
+      case 'PhaseChanged':
+        return screen.line(paint('dim', `— ${PHASES[event.phase]} —`));
       case 'TodosChanged':
         for (const todo of event.todos)
           screen.line(`  ${TODO_MARKS[todo.status]} ${cleanLine(todo.content, MAX_DESCRIPTION)}`);

@@ -2,8 +2,9 @@
 // not yet in the journal, are added by whoever reads both. Events come here with their payloads inline.
 
 import { type EventOf, inlineOf, type JournalEvent, type Journaled } from '../shared/events.ts';
-import { addUsage, NO_USAGE } from '../shared/messages.ts';
+import { addUsage, NO_USAGE, toolCallsOf } from '../shared/messages.ts';
 import { agentModeOf } from '../shared/modes.ts';
+import { afterAnswer, FIRST_PHASE } from '../shared/phase.ts';
 import { NOTHING_SPENT } from '../shared/spending.ts';
 import type { Message, State } from '../shared/state.ts';
 import { foldAccounts } from './budget/spending.ts';
@@ -20,6 +21,7 @@ export const emptyState = (sid: string): State => ({
   context: [],
   customInstructions: '',
   todos: [],
+  phase: FIRST_PHASE,
   usage: NO_USAGE,
   spending: NOTHING_SPENT,
   window: null,
@@ -54,6 +56,7 @@ function applyEvent(state: State, event: JournalEvent): State {
           usage: addUsage(message.usage, event.usage),
         })),
         usage: addUsage(state.usage, event.usage),
+        phase: afterAnswer(state.phase, toolCallsOf(inlineOf(event.parts))),
         window: { model: state.request?.model ?? event.model, tokens: event.usage.input + event.usage.output },
       };
     case 'compact.done':
@@ -100,6 +103,7 @@ function startMessage(state: State, event: EventOf<'msg.start'>): State {
     ...state,
     agentMode: agentModeOf(event.mode),
     isExecuting: true,
+    phase: FIRST_PHASE,
     messages: [...state.messages, message],
   };
 }

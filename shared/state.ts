@@ -4,6 +4,7 @@ import type { EndReason } from './events.ts';
 import type { OpId } from './ids.ts';
 import type { Usage } from './messages.ts';
 import type { AgentMode, Mode } from './modes.ts';
+import type { PhaseTrail } from './phase.ts';
 import type { Spending } from './spending.ts';
 
 export type TodoStatus = 'pending' | 'in_progress' | 'completed';
@@ -96,6 +97,8 @@ export interface State {
   readonly context: readonly ContextItem[];
   readonly customInstructions: string;
   readonly todos: readonly Todo[];
+  /** In which phase the newest message is (SPEC E6), and the calls that say so. */
+  readonly phase: PhaseTrail;
   readonly usage: Usage;
   readonly spending: Spending;
   /** Tokens in the planner's window after its newest answer; null before the first. */

@@ -14,6 +14,7 @@ import type {
 import type { Json } from './json.ts';
 import type { Usage } from './messages.ts';
 import type { Mode } from './modes.ts';
+import type { Phase } from './phase.ts';
 import type { SpentOn } from './spending.ts';
 import type { Todo } from './state.ts';
 
@@ -74,6 +75,8 @@ export type StreamEvent =
       readonly text: string;
       readonly affectedFiles: readonly string[];
     })
+  /** What the work of the message is at now, from its calls. A message begins with explore. */
+  | (Base & { readonly type: 'PhaseChanged'; readonly phase: Phase })
   | (Base & { readonly type: 'TodosChanged'; readonly todos: readonly Todo[] })
   | (Base & {
       readonly type: 'Usage';

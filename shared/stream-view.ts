@@ -6,6 +6,7 @@ import type { Json } from './json.ts';
 import { type ToolCallPart, textOf, toolCallsOf } from './messages.ts';
 import type { Mode } from './modes.ts';
 import type { Failure } from './outcome.ts';
+import { afterAnswer, FIRST_PHASE } from './phase.ts';
 import { NO_RATES, type Rates, spentOn } from './spending.ts';
 import type { StreamEvent } from './stream-events.ts';
 
@@ -13,6 +14,8 @@ export interface StreamView {
   journaled(id: string, event: JournalEvent): readonly StreamEvent[];
   live(event: LiveEvent, at: number): readonly StreamEvent[];
 }
+
+const timeOf = (event: JournalEvent): number => event.at ?? (event.type === 'timer.set' ? event.dueAt : 0);
 
 /** A StreamEvent before it is told where it stands. */
 type Bare<T> = T extends StreamEvent ? Omit<T, 'session' | 'id' | 'at' | 'seq'> : never;
@@ -24,6 +27,7 @@ export function createStreamView(session: string, rates: Rates = NO_RATES): Stre
   let calls = new Map<string, ToolCallPart>();
   let failure: Failure | null = null;
   let model = '';
+  let trail = FIRST_PHASE;
 
   const steer = (event: JournalEvent) => {
     if (event.type === 'llm.fail') failure = event.failure;
@@ -34,9 +38,11 @@ export function createStreamView(session: string, rates: Rates = NO_RATES): Stre
       mode = event.mode;
       model = event.model;
       failure = null;
+      trail = FIRST_PHASE;
     }
     if (event.type === 'llm.res' && 'inline' in event.parts) {
       const parts = toolCallsOf(event.parts.inline);
+      trail = afterAnswer(trail, parts);
       calls = new Map(event.calls.flatMap((call, index) => (parts[index] ? [[call.op, parts[index]]] : [])));
     }
   };
@@ -44,9 +50,18 @@ export function createStreamView(session: string, rates: Rates = NO_RATES): Stre
   return {
     journaled(id, event) {
       const before = model;
+      const { phase } = trail;
       steer(event);
-      const at = 'at' in event ? event.at : 0;
-      return view(event, { mode, calls, failure, before, rates }).map((bare) => ({ ...bare, session, id, at, seq }));
+      const at = timeOf(event);
+      const changed: Bare<StreamEvent>[] =
+        trail.phase === phase || event.type === 'msg.start' ? [] : [{ type: 'PhaseChanged', phase: trail.phase }];
+      return [...view(event, { mode, calls, failure, before, rates }), ...changed].map((bare) => ({
+        ...bare,
+        session,
+        id,
+        at,
+        seq,
+      }));
     },
     live: (event, at) => liveView(event).map((bare) => ({ ...bare, session, id: null, at, seq })),
   };
