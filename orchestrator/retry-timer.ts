@@ -24,8 +24,9 @@ export function createRetryTimer(
     const old = left;
     left = null;
     if (old?.op === op) return old.dueAt;
-    const dueAt = now() + retryDelayMs(attempt - 1, failure.retryAfterMs);
-    record({ type: 'timer.set', op, dueAt, why: failure.code, attempt, attempts });
+    const at = now();
+    const dueAt = at + retryDelayMs(attempt - 1, failure.retryAfterMs);
+    record({ type: 'timer.set', op, dueAt, why: failure.code, attempt, attempts, at });
     return dueAt;
   };
 

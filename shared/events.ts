@@ -277,6 +277,7 @@ export type JournalEvent =
       /** The try that it waits for, and how many there are. Absent in journals of old. */
       readonly attempt?: number;
       readonly attempts?: number;
+      readonly at?: number;
     }
   | { readonly type: 'timer.fired'; readonly op: OpId; readonly at: number }
   | { readonly type: 'cancel'; readonly seq: number; readonly by: string; readonly at: number }
