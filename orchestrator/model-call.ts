@@ -63,6 +63,7 @@ export async function callModel(
   });
   // Built after the fold of llm.req, which has put the facts into the newest message.
   const request = buildRequest({ ...base, maxOutputTokens, history: deps.memory.history });
+  deps.recount(deps.memory.tokens, request, deps.contextWindow(model));
   const ready = deps.recorder.flushed();
   ready.catch(() => {});
   const provider = await openProvider(deps, model);

@@ -223,6 +223,7 @@ function createRunner(
       provider: (model) => models.provider(model),
       models: world.models,
       budgetPolicy,
+      recount: world.recount,
       maxOutputTokens: (model) => world.models.info(model).maxOutputTokens,
       contextWindow: (model) => world.models.windowOf(model),
       contextSettings: config.context,

@@ -15,6 +15,7 @@ import type { ModelProvider, SmallModelPort } from '../shared/ports.ts';
 import type { CachedFileInfo } from '../shared/state.ts';
 import { answerText, foldSaid, NOTHING_SAID } from './answer-text.ts';
 import type { BudgetPolicy, MessageBudget } from './budget/message-budget.ts';
+import type { Recount } from './budget/recount.ts';
 import { withAccounts } from './budget/with-accounts.ts';
 import { compactContext } from './compact-context.ts';
 import type { ContextSettings } from './config.ts';
@@ -39,6 +40,8 @@ export interface TurnDeps extends ToolCallDeps {
   readonly contextSettings: ContextSettings;
   readonly models: ModelTable;
   readonly budget: MessageBudget;
+  /** Has the tokenizer count what was guessed, if that matters. */
+  readonly recount: Recount;
   /** The lesser model (SPEC O3), within the message's budget and in its accounts. */
   readonly smallModel: SmallModelPort;
   /** How long one answer of the model may take in all. */

@@ -11,6 +11,7 @@ import type { SearchPort } from '../shared/search-port.ts';
 import type { OpenOptions } from './api.ts';
 import { openArchive } from './archive.ts';
 import { type Blobs, openBlobs } from './blobs.ts';
+import { createRecount, type Recount } from './budget/recount.ts';
 import { type CommandRulesSource, createCommandRules } from './command-rules.ts';
 import { type Config, loadConfig } from './config.ts';
 import { createEventBus, type EventBus } from './event-bus.ts';
@@ -48,6 +49,7 @@ export interface World {
   readonly inbox: Inbox;
   readonly bus: EventBus;
   readonly search: SearchPort;
+  readonly recount: Recount;
   readonly web: Web;
   readonly smallModel: SmallModelPort;
   readonly commands: Commands;
@@ -123,6 +125,7 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     inbox: openInbox(handle.client, blobs, ws, root, openArchive({ redis: handle.client, home })),
     bus: createEventBus(),
     search: openSearch(pool),
+    recount: createRecount(pool, closing.signal),
     web,
     smallModel: openSmallModel(options.models),
     commands,

@@ -8,7 +8,16 @@ import type { WebDocument } from './web-port.ts';
 export interface HeavyTasks {
   readonly grep: { readonly input: GrepQuery; readonly output: GrepResult };
   readonly glob: { readonly input: GlobQuery; readonly output: GlobResult };
+  readonly tokens: { readonly input: TokenTexts; readonly output: TokenCounts };
   readonly page: { readonly input: PageInput; readonly output: WebDocument };
+}
+
+/** Texts to be counted, and how many tokens each has, in the same order. */
+export interface TokenTexts {
+  readonly texts: readonly string[];
+}
+export interface TokenCounts {
+  readonly counts: readonly number[];
 }
 
 /** A page as it came over the wire (SPEC O20). */

@@ -20,6 +20,8 @@ async function perform(request: HeavyRequest, signal: AbortSignal, begun: () => 
       return (await import('./heavy-grep.ts')).grep(request.input, signal);
     case 'glob':
       return (await import('./heavy-glob.ts')).glob(request.input, signal);
+    case 'tokens':
+      return (await import('./heavy-tokens.ts')).countAll(request.input, signal);
     case 'page':
       return (await import('./heavy-page.ts')).readPage(request.input, begun);
   }
