@@ -5,6 +5,7 @@ import { type BenchReport, printTable } from './report.ts';
 
 const BENCHES: Readonly<Record<string, (options: { readonly rounds: number }) => Promise<BenchReport>>> = {
   commands: async (options) => (await import('./commands.ts')).benchCommands(options),
+  context: async (options) => (await import('./context.ts')).benchContext(options),
   files: async (options) => (await import('./files.ts')).benchFiles(options),
   turn: async (options) => (await import('./turn.ts')).benchTurn(options),
 };

@@ -33,13 +33,13 @@ export interface AnthropicRequest {
 
 /** The request's body, keys in a fixed order. */
 export function anthropicRequest(request: ModelRequest): AnthropicRequest {
-  const seal = startSeal(request.model, request.system, request.tools);
+  const seal = startSeal(ANTHROPIC_API, request.model, request.system, request.tools);
   const messages: MessageParam[] = [];
   for (const message of request.messages) {
     const content = contentOf(message, seal);
     if (content.length === 0) continue;
     const rendered: MessageParam = { role: message.role === 'assistant' ? 'assistant' : 'user', content };
-    seal.add(rendered);
+    seal.add(message, rendered);
     messages.push(rendered);
   }
   const body: MessageCreateParamsStreaming = {

@@ -33,11 +33,11 @@ const NO_REASONING = /^(?:gpt-3|gpt-4|chatgpt-4)/;
 
 /** The request's body, keys in a fixed order. */
 export function responsesRequest(request: ModelRequest): ResponsesRequest {
-  const seal = startSeal(request.model, request.system, request.tools);
+  const seal = startSeal(RESPONSES_API, request.model, request.system, request.tools);
   const input: ResponseInputItem[] = [];
   for (const message of request.messages) {
     const items = itemsOf(message, seal);
-    for (const item of items) seal.add(item);
+    seal.add(message, items);
     input.push(...items);
   }
   const body: ResponseCreateParamsStreaming = {

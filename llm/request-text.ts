@@ -49,18 +49,36 @@ export function argsText(rawArgs: string): string {
  * Thinking may go back only to the model that thought it, behind an unchanged conversation: newer Claude models refuse the
  * whole request otherwise, and no other provider can read it. So each opaque block carries a seal, the hash of all that came
  * before it, and is left out where the seal no longer fits (another model, another mode, after compaction).
+ *
+ * The seal is a chain of hashes, and what a message makes of it is kept as long as the message lives: sealing a long conversation
+ * again costs what is new in it.
  */
 export interface Seal {
-  add(rendered: unknown): void;
+  /** What a message was rendered as behind the present seal; the same message behind the same seal is always rendered the same. */
+  add(message: object, rendered: unknown): void;
   current(): string;
 }
 
-export function startSeal(...before: readonly unknown[]): Seal {
-  const hash = createHash('sha256');
-  const add = (rendered: unknown) => void hash.update(JSON.stringify(rendered) ?? '').update('\n');
-  for (const part of before) add(part);
-  return { add, current: () => hash.copy().digest('base64url').slice(0, 22) };
+const links = new WeakMap<object, { readonly before: string; readonly after: string }>();
+
+/** `api` and `before` are everything else that renders a message as it is. */
+export function startSeal(api: string, ...before: readonly unknown[]): Seal {
+  let seal = link(api, before);
+  return {
+    add(message, rendered) {
+      const known = links.get(message);
+      const after = known?.before === seal ? known.after : link(seal, rendered);
+      if (after !== known?.after) links.set(message, { before: seal, after });
+      seal = after;
+    },
+    current: () => seal.slice(0, 22),
+  };
 }
+
+const link = (before: string, rendered: unknown): string =>
+  createHash('sha256')
+    .update(`${before}\n${JSON.stringify(rendered)}`)
+    .digest('base64url');
 
 export function sealed(api: string, seal: string, block: Json): Json {
   return { api, seal, block };
