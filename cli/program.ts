@@ -8,6 +8,7 @@ import { stepsOption, timeOption, tokensOption, usdOption, wholeNumber } from '.
 import type { Answer } from './commands/answer.ts';
 import type { ExplainOptions } from './commands/explain.ts';
 import type { ForkOptions } from './commands/fork.ts';
+import type { FsckOptions } from './commands/fsck.ts';
 import type { InitOptions } from './commands/init.ts';
 import type { QueueChange } from './commands/queue.ts';
 import type { ReplayOptions } from './commands/replay.ts';
@@ -209,6 +210,16 @@ function addCare(program: Command, settle: Settle): void {
     .addOption(jsonOption('the report as one object'))
     .action(async (session: string, options: ReplayOptions) => {
       await settle((await import('./commands/replay.ts')).replay(session, options));
+    });
+  program
+    .command('fsck')
+    .description(
+      'check journals, archives, blobs and locks of all projects, and say what is not whole; changes nothing',
+    )
+    .option('--repair', 'repair what can be repaired; what is taken away goes to a quarantine folder')
+    .addOption(jsonOption('the report as one object'))
+    .action(async (options: FsckOptions) => {
+      await settle((await import('./commands/fsck.ts')).fsck(options));
     });
 }
 

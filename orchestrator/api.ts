@@ -10,6 +10,7 @@ import type { Rates } from '../shared/spending.ts';
 import type { QueuedMessage, State } from '../shared/state.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
 import type { Forked } from './fork-session.ts';
+import type { FsckReport } from './fsck/finding.ts';
 import type { Hook } from './hooks/hook.ts';
 import type { ToolMiddleware } from './middleware/tool-middleware.ts';
 import type { ReplayReport } from './replay.ts';
@@ -146,6 +147,8 @@ export interface Odin {
   fork(sid: string, at?: string): Promise<Forked>;
   /** Runs the session's machines and folds again from its journal, without a model and without effects. */
   replay(sid: string): Promise<ReplayReport>;
+  /** Checks all that this home and its Redis hold, of every project; `repair` also repairs what can be. */
+  fsck(repair: boolean): Promise<FsckReport>;
   /** Asks for the running message's cancellation, durably. False when nothing runs. */
   cancel(sid: string, by: string): Promise<boolean>;
   /** What waits for an answer in all sessions of the workspace, oldest first. */

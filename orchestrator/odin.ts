@@ -76,6 +76,10 @@ function facade(world: World, ownership: Ownership): Odin {
       return forkSession(sourceOf(world), blobs, { sid, title: `${title} (fork)`, ws, root, now: Date.now, ...more });
     },
     replay: (sid) => replaySession(world, sid),
+    async fsck(repair) {
+      const { runFsck } = await import('./fsck/run-fsck.ts');
+      return runFsck({ redis, home: world.options.home, isPrivate: handle.isPrivate }, repair, Date.now());
+    },
     async cancel(sid, by) {
       const { claimed, cursor } = await inbox.head(sid);
       if (claimed <= cursor) return false;
