@@ -16,6 +16,8 @@ export interface World {
   readonly project: string;
   readonly home: string;
   readonly logged: readonly string[];
+  /** Lines that the user would have been told. */
+  readonly noticed: readonly string[];
   /** Opens one more Odin in this process. Closed with the world at the latest. */
   open(options?: {
     readonly models?: boolean;
@@ -57,11 +59,13 @@ export async function withWorld<T>(
   const server = await startScriptedServer({ script: options.script });
   const opened: Odin[] = [];
   const logged: string[] = [];
+  const noticed: string[] = [];
   const world: World = {
     server,
     project,
     home,
     logged,
+    noticed,
     async open({
       models = true,
       permission,
@@ -88,6 +92,7 @@ export async function withWorld<T>(
         ...(middleware ? { middleware } : {}),
         ...(caps ? { caps } : {}),
         ...(retryDelayMs ? { retryDelayMs } : {}),
+        notice: (line) => noticed.push(line),
         log: (message, detail) => logged.push(`${message} ${JSON.stringify(detail)}`),
       });
       opened.push(odin);
