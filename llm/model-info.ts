@@ -153,9 +153,8 @@ function overridden(model: string, { context, maxOutput, price }: ModelOverride)
 }
 
 function lookUp(model: string): ModelInfo {
-  // The planner of `odin init` is Odin itself, and asks nobody (cli/init-planner.ts).
-  if (model.startsWith('ollama/') || model === 'odin/init' || model === 'odin/none')
-    return { ...UNKNOWN_MODEL, price: FREE };
+  // On this machine; or Odin itself in place of a model, as in `odin init` and `odin demo`.
+  if (/^(?:ollama|odin)\//.test(model)) return { ...UNKNOWN_MODEL, price: FREE };
   const bare = model.slice(model.lastIndexOf('/') + 1);
   // OpenRouter writes claude-opus-5.5 where Anthropic writes claude-opus-5-5.
   const name = bare.startsWith('claude') ? bare.replaceAll('.', '-') : bare;

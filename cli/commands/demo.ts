@@ -8,6 +8,7 @@ import { type Place, placeHere, withOdin } from '../place.ts';
 import { rendererHere } from '../renderers.ts';
 import { runMessage } from '../run-message.ts';
 
+const DEMO_MODEL = 'odin/demo';
 const FIRST_LINE = 'Demo: the model is scripted, no model was asked. Everything else is real.\n';
 const QUESTION = 'What is in this folder? Quote some of it.';
 const MAX_STEPS = 10;
@@ -67,5 +68,7 @@ async function scriptedModels(url: string) {
   const env = { ANTHROPIC_API_KEY: 'none-needed', ANTHROPIC_BASE_URL: url };
   const chosen = await chooseModel({ flagModel: model, flagSmallModel: model, env });
   if (!chosen.ok) throw new UserError(chosen.failure.message);
-  return chosen.value;
+  // Named as what it is: it costs nothing.
+  const { provider } = chosen.value;
+  return { model: DEMO_MODEL, smallModel: DEMO_MODEL, provider: () => provider(model) };
 }

@@ -68,13 +68,6 @@ export function estimateRequest(memory: TokenMemory, request: ModelRequest, fact
   return { tokens: exactBase + Math.ceil(guess * factorOf(memory, request.model)), exactBase };
 }
 
-/** The estimate of messages or texts in a model's tokens, for whoever decides what to keep. */
-export function estimateMessages(memory: TokenMemory, model: string, messages: readonly ModelMessage[]): number {
-  let guess = 0;
-  for (const message of messages) guess += messageTokens(message);
-  return Math.ceil(guess * factorOf(memory, model));
-}
-
 /** The estimate of one text, such as an answer whose server counts nothing. */
 export function estimateText(memory: TokenMemory, model: string, text: string): number {
   return Math.ceil(countTokens(text) * factorOf(memory, model));
