@@ -95,11 +95,12 @@ function settle(project: ProjectConfig, user: UserConfig, status: TrustStatus): 
   const isTrusted = status === 'trusted';
   const loosened = isTrusted ? [] : looserRules(project, user);
   const { budget, raised } = settleBudget(project.budget ?? {}, user.budget ?? {}, isTrusted);
+  const projectHooks = configuredHooks(project.hooks, PROJECT_CONFIG_FILE);
   const waiting = [
     ...(isTrusted || (project.AllowedCommands ?? []).length === 0 ? [] : ['AllowedCommands']),
     ...loosened.map((tool) => `permissions.${tool}`),
     ...raised.map((limit) => `budget.${limit}`),
-    ...(isTrusted ? [] : Object.keys(project.hooks ?? {}).map((event) => `hooks.${event}`)),
+    ...(isTrusted ? [] : [...new Set(projectHooks.map(({ event }) => `hooks.${event}`))]),
   ];
   return {
     project,
@@ -118,10 +119,7 @@ function settle(project: ProjectConfig, user: UserConfig, status: TrustStatus): 
     edit: { ...user.edit, ...project.edit },
     sessions: { ...user.sessions, ...project.sessions },
     context: contextSettings({ ...user.context, ...project.context }),
-    hooks: [
-      ...configuredHooks(user.hooks, USER_CONFIG_FILE),
-      ...(isTrusted ? configuredHooks(project.hooks, PROJECT_CONFIG_FILE) : []),
-    ],
+    hooks: [...configuredHooks(user.hooks, USER_CONFIG_FILE), ...(isTrusted ? projectHooks : [])],
     tools: mergeToolSettings(user.tools, project.tools),
     providers: user.providers ?? {},
     budget,

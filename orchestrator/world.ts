@@ -18,7 +18,7 @@ import { createEventBus, type EventBus } from './event-bus.ts';
 import { type Commands, openCommands } from './exec/commands.ts';
 import type { FileCacheConfig } from './files/file-cache.ts';
 import { createFiles, type Files } from './files/files.ts';
-import { commandHook } from './hooks/command-hook.ts';
+import { openCommandHooks } from './hooks/command-hooks.ts';
 import type { Hook } from './hooks/hook.ts';
 import { type Inbox, openInbox } from './inbox.ts';
 import { type Instructions, readInstructions } from './instructions.ts';
@@ -111,7 +111,8 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
   const ruleStore = openRuleStore(home, root);
   const ports = new Map<string, FilesPort>();
   const toolbox = createToolbox(config.tools, options.middleware ?? []);
-  const hookPlace = { root, env: process.env, ended: () => toolbox.filesMayHaveChanged() };
+  const ended = () => toolbox.filesMayHaveChanged();
+  const commandHooks = openCommandHooks(config.hooks, { root, env: process.env, ended });
 
   return {
     options,
@@ -134,7 +135,7 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
       isFolderTrusted(home, root),
     ),
     toolbox,
-    hooks: [...(options.hooks ?? []), ...config.hooks.map((hook) => commandHook(hook, hookPlace))],
+    hooks: [...(options.hooks ?? []), ...commandHooks.hooks],
     scrub,
     log,
     closing: closing.signal,
@@ -151,6 +152,7 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     leave: () => closing.abort(),
     async close() {
       await commands.close();
+      await commandHooks.close();
       await web.close();
       await pool.close();
       await handle.close();

@@ -8,8 +8,8 @@ import type { HookAnswers, HookEvent } from './hook.ts';
 import type { HookRun } from './run-hook-command.ts';
 
 const MAX_REASON = 4_000;
-const reason = z.string().optional();
-const note = z.string().optional();
+const reason = z.string().transform(short).optional();
+const note = z.string().transform(short).optional();
 
 const ANSWERS = {
   toolCall: z.strictObject({

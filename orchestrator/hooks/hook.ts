@@ -1,5 +1,5 @@
 // What a hook is (SPEC E5): functions of the user that are called at named points of a message. This file is the contract alone;
-// run-hooks.ts calls them, command-hook.ts makes them of the shell commands in the settings.
+// run-hooks.ts calls them, command-hooks.ts makes them of the shell commands in the settings.
 
 import type { ToolEffect } from '../../shared/define-tool.ts';
 import type { CompactReason, EndReason, SettledKind } from '../../shared/events.ts';

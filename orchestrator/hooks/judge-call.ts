@@ -58,6 +58,8 @@ export async function judgeCall(call: JudgedCall): Promise<CallVerdict> {
     const said = await Promise.all(
       asked.map(async (hook) => ({ hook, ...(await askHook(hook, { ...given, args: shown }, signal)) })),
     );
+    // Whoever cancelled has gone on; nothing is told any more.
+    if (signal.aborted) return { verdict: 'refused', failure: CANCELLED };
     const changes: Change[] = [];
     let refusal: Failure | null = null;
     for (const one of said) {

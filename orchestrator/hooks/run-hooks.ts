@@ -95,7 +95,8 @@ export function createHooks(hooks: readonly Hook[], ports: HookPorts): Hooks {
     Promise.all(
       asked.map(async (hook) => {
         const said = await askHook(hook, given, signal);
-        if (said.kind === 'failed') tell(given.event, op, { hook: hook.name, outcome: 'failed', ...said });
+        if (said.kind === 'failed' && !signal.aborted)
+          tell(given.event, op, { hook: hook.name, outcome: 'failed', ...said });
         return { hook, said };
       }),
     );
@@ -148,7 +149,9 @@ export function createHooks(hooks: readonly Hook[], ports: HookPorts): Hooks {
     const given: HookGiven<'beforeLLM'> = { event: 'beforeLLM', ...place, ...details };
     const notes: string[] = [];
     let refusal: Failure | null = null;
-    for (const { hook, said } of await askAll(onRequest, given, null, signal)) {
+    const all = await askAll(onRequest, given, null, signal);
+    if (signal.aborted) return { ok: false, failure: CANCELLED };
+    for (const { hook, said } of all) {
       const { name } = hook;
       if (said.kind === 'cancelled') return { ok: false, failure: CANCELLED };
       if (said.kind === 'failed') {

@@ -69,6 +69,8 @@ export function createTurnHooks(deps: TurnDeps, start: EventOf<'msg.start'>): Tu
         ({ note } = verdict.value);
         return call(note);
       }
+      // Whoever cancelled has ended the message already.
+      if (signal.aborted) return;
       deps.record({ type: 'llm.fail', op, failure: verdict.failure, at: deps.now() });
     },
     compacting({ op, why }) {
