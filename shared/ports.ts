@@ -37,7 +37,8 @@ export interface ModelCallOptions {
 }
 
 /**
- * One provider (SPEC E1, G7). `stream` never throws and never retries: failures come back with a code from this list,
+ * One provider (SPEC E1, G7). `stream` resolves with the whole answer, so that without `onDelta` it is a plain chat. It never throws
+ * and never retries: failures come back with a code from this list,
  * as `transient` when a later try may succeed: rate_limit, overloaded, network, stalled_stream, cut_stream, server_error;
  * as `failed` when not: auth, quota, bad_request, bad_response, context_too_long, unknown_model, refusal, step_timeout; as `cancelled`
  * on abort.
