@@ -86,8 +86,9 @@ export function foldTokens(memory: TokenMemory, event: JournalEvent, messages: r
     }
     case 'llm.res': {
       const { asked } = memory;
-      // A server that counts nothing reports zeros: nothing to learn from, nothing to build on.
-      if (asked?.op !== event.op || event.usage.input <= 0) return { ...memory, asked: null, base: null };
+      // What a server did not count is nothing to learn from and nothing to build on: zeros, or an estimate in their place.
+      if (asked?.op !== event.op || event.usage.input <= 0 || event.estimated)
+        return { ...memory, asked: null, base: null };
       const covered = messages.at(-1)?.role === 'user' ? messages.length - 1 : messages.length;
       const base: CountedBase | null =
         event.stop === 'context_full'

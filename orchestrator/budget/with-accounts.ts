@@ -43,8 +43,8 @@ export function countedUsage(
   inputEstimate: number,
 ): { readonly usage: Usage; readonly estimated?: true } {
   const { usage, parts, model } = answer;
-  if (usage.input > 0) return { usage };
+  if (usage.input > 0 && (usage.output > 0 || parts.length === 0)) return { usage };
   const said = parts.map((part) => (part.type === 'tool_call' ? part.name + part.rawArgs : part.text)).join('\n');
   const output = usage.output > 0 ? usage.output : estimateText(tokens, model, said);
-  return { usage: { ...usage, input: inputEstimate, output }, estimated: true };
+  return { usage: { ...usage, input: usage.input > 0 ? usage.input : inputEstimate, output }, estimated: true };
 }

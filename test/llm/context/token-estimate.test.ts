@@ -109,6 +109,31 @@ test('E7: a server that counts nothing teaches nothing and is no base', () => {
   const messages = [user('word '.repeat(2_000))];
   const { memory, estimate } = step(NO_TOKENS, '1.1.0', messages, () => ({}));
   expect(memory.factors).toEqual({});
+  const req = {
+    type: 'llm.req',
+    op: '1.2.0',
+    model: 'any/some-model',
+    reqHash: '',
+    attempt: 1,
+    estimate,
+    at: 0,
+  } as const;
+  const usage: Usage = { input: 2 * estimate, output: 9, cacheRead: 0, cacheWrite: 0 };
+  const res = {
+    type: 'llm.res',
+    op: '1.2.0',
+    parts: { inline: [] },
+    calls: [],
+    stop: 'end',
+    usage,
+    model: 'm',
+    at: 0,
+  } as const;
+  const guessed = [req, { ...res, estimated: true } as const].reduce(
+    (now, event) => foldTokens(now, event, messages),
+    memory,
+  );
+  expect(guessed).toMatchObject({ base: null, factors: {} });
   const again = estimateRequest(memory, request(messages), null);
   expect(again).toEqual({ tokens: estimate, exactBase: 0 });
 });
