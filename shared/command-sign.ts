@@ -24,18 +24,20 @@ const PREFIXES = new Set(
 /** The same with a word of their own, such as a time. */
 const PREFIXES_WITH_WORD = new Set(['timeout', 'flock', 'taskset']);
 /** `pnpm exec jest` is jest. */
-const RUNNERS: Readonly<Record<string, readonly string[]>> = {
-  npm: ['exec', 'x'],
-  pnpm: ['exec', 'dlx'],
-  yarn: ['exec', 'dlx'],
-  bun: ['x'],
-  bundle: ['exec'],
-  poetry: ['run'],
-  uv: ['run'],
-  pipenv: ['run'],
-  hatch: ['run'],
-  rye: ['run'],
-};
+const RUNNERS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    npm: ['exec', 'x'],
+    pnpm: ['exec', 'dlx'],
+    yarn: ['exec', 'dlx'],
+    bun: ['x'],
+    bundle: ['exec'],
+    poetry: ['run'],
+    uv: ['run'],
+    pipenv: ['run'],
+    hatch: ['run'],
+    rye: ['run'],
+  }),
+);
 
 /** Programs that only check, whatever they are given. */
 const CHECKERS = new Set(
@@ -47,35 +49,37 @@ const CHECKERS = new Set(
 );
 
 /** Programs whose first word says what they do. */
-const VALIDATING: Readonly<Record<string, RegExp>> = {
-  cargo: /^(test|t|check|c|build|b|clippy|nextest|bench|doc)$/,
-  go: /^(test|vet|build)$/,
-  deno: /^(test|check|lint)$/,
-  dotnet: /^(test|build)$/,
-  swift: /^(test|build)$/,
-  mix: /^(test|compile|credo|dialyzer)$/,
-  bazel: /^(test|build)$/,
-  zig: /^(test|build)$/,
-  mvn: /^(test|verify|compile|package|install)$/,
-  mvnw: /^(test|verify|compile|package|install)$/,
-  gradle: /(^|:)(test|check|build|assemble|lint)/,
-  gradlew: /(^|:)(test|check|build|assemble|lint)/,
-  sbt: /^(test|compile)/,
-  rake: /^(test|spec)/,
-  composer: /^(test|validate)$/,
-  playwright: /^test$/,
-  cypress: /^run$/,
-  ruff: /^check$/,
-  biome: /^(check|ci|lint)$/,
-  terraform: /^(validate|plan)$/,
-  webpack: /^/,
-  vite: /^build$/,
-  next: /^(build|lint)$/,
-  rollup: /^/,
-  esbuild: /^/,
-  docker: /^build$/,
-  cmake: /^--build$/,
-};
+const VALIDATING: ReadonlyMap<string, RegExp> = new Map(
+  Object.entries({
+    cargo: /^(test|t|check|c|build|b|clippy|nextest|bench|doc)$/,
+    go: /^(test|vet|build)$/,
+    deno: /^(test|check|lint)$/,
+    dotnet: /^(test|build)$/,
+    swift: /^(test|build)$/,
+    mix: /^(test|compile|credo|dialyzer)$/,
+    bazel: /^(test|build)$/,
+    zig: /^(test|build)$/,
+    mvn: /^(test|verify|compile|package|install)$/,
+    mvnw: /^(test|verify|compile|package|install)$/,
+    gradle: /(^|:)(test|check|build|assemble|lint)/,
+    gradlew: /(^|:)(test|check|build|assemble|lint)/,
+    sbt: /^(test|compile)/,
+    rake: /^(test|spec)/,
+    composer: /^(test|validate)$/,
+    playwright: /^test$/,
+    cypress: /^run$/,
+    ruff: /^check$/,
+    biome: /^(check|ci|lint)$/,
+    terraform: /^(validate|plan)$/,
+    webpack: /^/,
+    vite: /^build$/,
+    next: /^(build|lint)$/,
+    rollup: /^/,
+    esbuild: /^/,
+    docker: /^build$/,
+    cmake: /^--build$/,
+  }),
+);
 
 /** Scripts and targets that check: `npm run test:unit`, `make lint`, `./scripts/check.sh`, `node --test`. */
 const CHECKING =
@@ -109,7 +113,8 @@ function signOfWords(all: readonly string[]): CommandSign | null {
 
 function validates(name: string, args: readonly string[], first: string, path: string): boolean {
   if (CHECKERS.has(name)) return true;
-  if (VALIDATING[name]) return VALIDATING[name].test(first) || (name === 'cmake' && args.includes('--build'));
+  const verbs = VALIDATING.get(name);
+  if (verbs) return verbs.test(first) || (name === 'cmake' && args.includes('--build'));
   if (/^(npm|pnpm|yarn|bun)$/.test(name)) {
     const script =
       first === 'run' || first === 'run-script' ? (args.filter((arg) => !arg.startsWith('-'))[1] ?? '') : first;
@@ -149,7 +154,7 @@ function bare(words: readonly string[]): readonly string[] {
     const [first = '', second = ''] = rest;
     if (/^\w+=/.test(first) || PREFIXES.has(first)) rest = rest.slice(1);
     else if (PREFIXES_WITH_WORD.has(first)) rest = rest.slice(2);
-    else if (RUNNERS[first]?.includes(second)) rest = rest.slice(2);
+    else if (RUNNERS.get(first)?.includes(second)) rest = rest.slice(2);
     else if (first.startsWith('-') && rest !== words) rest = rest.slice(1);
     else return rest;
   }

@@ -67,22 +67,25 @@ function phaseAfter(before: Phase, sign: PhaseSign, signs: readonly PhaseSign[])
   }
 }
 
-const SIGNS: Readonly<Record<string, PhaseSign>> = {
-  ReadFile: 'look',
-  LS: 'look',
-  Glob: 'look',
-  Grep: 'look',
-  WebFetch: 'look',
-  TodoWrite: 'plan',
-  WriteFile: 'edit',
-  EditTool: 'edit',
-  MultiEditTool: 'edit',
-  InitTool: 'edit',
-};
+/** A map: names come from a model, and one of them may be `constructor`. */
+const SIGNS: ReadonlyMap<string, PhaseSign> = new Map(
+  Object.entries({
+    ReadFile: 'look',
+    LS: 'look',
+    Glob: 'look',
+    Grep: 'look',
+    WebFetch: 'look',
+    TodoWrite: 'plan',
+    WriteFile: 'edit',
+    EditTool: 'edit',
+    MultiEditTool: 'edit',
+    InitTool: 'edit',
+  }),
+);
 
 /** Null: it says nothing about the phase. */
 function signOf({ tool, args }: PhaseCall): PhaseSign | null {
-  if (tool !== COMMAND) return SIGNS[tool] ?? null;
+  if (tool !== COMMAND) return SIGNS.get(tool) ?? null;
   const command = typeof args === 'object' && args !== null && 'command' in args ? args.command : null;
   return typeof command === 'string' ? commandSign(command) : null;
 }

@@ -74,7 +74,9 @@ async function printTranscript(odin: Odin, state: State): Promise<void> {
   const lines = [
     ...(running === undefined
       ? []
-      : [`message ${running.seq} (${running.mode}) is not done: ${cleanLine(running.body, 100)}`]),
+      : [
+          `message ${running.seq} (${running.mode}) is not done, in phase ${state.phase.phase}: ${cleanLine(running.body, 100)}`,
+        ]),
     ...state.messageQueue.map(({ seq, mode, body }) => `message ${seq} (${mode}) waits: ${cleanLine(body, 100)}`),
   ];
   process.stdout.write(lines.map((line) => `${line}\n`).join(''));

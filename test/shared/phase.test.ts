@@ -72,6 +72,9 @@ describe('E6: what a command is a sign of is told by its words, not by its tool'
     ['cd src', null],
     ['node server.js', null],
     ['sleep 1', null],
+    ['constructor', null],
+    ['__proto__ test', null],
+    ['toString exec x', null],
     ['', null],
     ["echo 'not closed", null],
   ] as const)('%s → %s', (command, sign) => {
@@ -105,7 +108,7 @@ test('E6: one look does not end the work, three in a row do; a todo list after t
 
 test('E6: calls that say nothing leave the phase, and arguments that cannot be read say nothing', () => {
   expect(
-    phases(edit, shell('node server.js'), { tool: 'CommandOutput', args: {} }, { tool: 'Unknown', args: 1 }),
+    phases(edit, shell('node server.js'), { tool: 'CommandOutput', args: {} }, { tool: 'constructor', args: 1 }),
   ).toEqual(Array.from({ length: 4 }, () => 'edit'));
   expect(
     detectPhase([edit, { tool: 'ExecuteCommand', args: null }, { tool: 'ExecuteCommand', args: { command: 7 } }]),

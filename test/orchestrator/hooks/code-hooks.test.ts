@@ -62,7 +62,7 @@ test('E5: watchers that throw or never come back harm nothing and are reported; 
   const throwing = every('throws', ({ event }) => {
     if (watched.includes(event)) throw new Error(`no ${event}`);
   });
-  const hanging: Hook = { name: 'hangs', timeoutMs: 50, stepStart: () => never };
+  const hanging: Hook = { name: 'hangs', timeoutMs: 50, summarize: () => never };
   await withWorld({ script }, async (world) => {
     const odin = await world.open({ hooks: [throwing, hanging] });
     const events = await world.ask(odin, odin.newSession(), { mode: 'ask', body: 'look around' });
