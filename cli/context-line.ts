@@ -18,6 +18,7 @@ function whyOf({ why, tokensBefore, window }: Compacted): string {
 function whatOf({ processors, replaced }: Compacted): string {
   const older = `${replaced} older ${replaced === 1 ? 'message' : 'messages'}`;
   if (replaced > 0) return `${processors.includes('summarizeOlderThanN') ? 'summarised' : 'left out'} ${older}`;
+  if (processors.includes('cutToFit')) return 'cut long texts, the newest too';
   return processors.length === 0 ? 'nothing to cut' : 'cut long results';
 }
 

@@ -2,8 +2,7 @@
 // here on. Todos, open questions and cached files are told anew with the next request, since nothing counts as told any more.
 
 import { buildRequest, type RequestParts } from '../llm/context/build-request.ts';
-import type { Draft } from '../llm/context/draft.ts';
-import { messagesOf } from '../llm/context/draft.ts';
+import { type Draft, messagesOf, type Opening } from '../llm/context/draft.ts';
 import { cutUntil } from '../llm/context/last-resort.ts';
 import { draftOf, openingWith } from '../llm/context/opening.ts';
 import type { About } from '../llm/context/processors/processor.ts';
@@ -27,6 +26,7 @@ const CUT_TO_FIT = 'cutToFit';
 const REFUSED_TARGET = 0.35;
 /** And what is hardly smaller is not worth asking again. */
 const MOST_LEFT = 0.95;
+const OPENING_SHARES = [1, 0.25, 0.05] as const;
 /** What must be left for the conversation when the prompt and the tools alone fill the target. */
 const LEAST_SHARE = 0.2;
 
@@ -44,11 +44,14 @@ export async function compactContext(
   const { history, tokens: counted } = deps.memory;
   const draft = draftOf(history.messages);
   const scale = sizeScale(deps, partsOf(deps, start, specs, model));
-  const opening = openingWith(restatedOf(deps.memory, deps.root), {
-    task: Math.floor(0.75 * taken),
-    earlier: Math.floor(0.3 * taken),
-    summary: Math.floor(0.3 * taken),
-  });
+  const restated = restatedOf(deps.memory, deps.root);
+  const openingOf = (share: number): Opening =>
+    openingWith(restated, {
+      task: Math.floor(0.75 * share * taken),
+      earlier: Math.floor(0.3 * share * taken),
+      summary: Math.floor(0.3 * share * taken),
+    });
+  let opening = openingOf(1);
   const sizeOf = (messages: readonly ModelMessage[]): number => scale.of(messages);
   const size = (now: Draft): number => sizeOf(messagesOf(now, opening));
 
@@ -58,7 +61,13 @@ export async function compactContext(
   const passes = await runPasses();
   if (signal.aborted) return;
   const { changed } = passes;
-  const last = cutUntil(passes.draft, (now) => size(now) <= target);
+  let last = passes.draft;
+  // A character may be a quarter of a token or more than one: where the opening is too long, it gets less room.
+  for (const share of OPENING_SHARES) {
+    opening = openingOf(share);
+    last = cutUntil(passes.draft, (now) => size(now) <= target);
+    if (size(last) <= target) break;
+  }
   if (last !== passes.draft) changed.push(CUT_TO_FIT);
   const messages = changed.length === 0 ? history.messages : messagesOf(last, opening);
   const tokensAfter = sizeOf(messages);

@@ -66,7 +66,7 @@ function factLines(now: CurrentFacts): Map<string, string> {
     const open = todos.filter((todo) => todo.status !== 'completed').length;
     lines.set(`${AGENT}${id}`, `agent ${id} (${mode}, ${status}): ${title}${open === 0 ? '' : `, ${open} todos open`}`);
   }
-  for (const file of now.cached) {
+  for (const file of newestFirst(now.cached)) {
     const name = file.filePath.startsWith(`${now.root}/`) ? file.filePath.slice(now.root.length + 1) : file.filePath;
     lines.set(`${FILE}${name}`, fileLine(name, file));
   }
@@ -76,6 +76,10 @@ function factLines(now: CurrentFacts): Map<string, string> {
 const FILE = 'file:';
 const AGENT = 'agent:';
 const QUESTION = 'question:';
+
+/** When not all can be told, it is the newest that are. */
+const newestFirst = (files: readonly CachedFileInfo[]): readonly CachedFileInfo[] =>
+  files.length <= MAX_LINES ? files : files.toSorted((a, b) => b.cachedAt - a.cachedAt);
 
 function todosLine(todos: readonly Todo[]): string {
   const lineOf = (limit: number): string =>

@@ -203,6 +203,23 @@ test('O2, O21: what never fits ends the message with what to do, and the session
   });
 }, 30_000);
 
+test('O21: the user’s own message is cut only when nothing else is left, also in a script of one token a character', async () => {
+  const script: Script = (turn) => (isSmall(turn) ? { text: 'SUMMARY' } : { text: 'Understood.' });
+  await withWorld({ script }, async (world) => {
+    const odin = await world.open();
+    const sid = odin.newSession();
+    const body = `Read this.\n${'説明書の本文です。'.repeat(20_000)}\nAnd say what it is about.`;
+    const events = await world.ask(odin, sid, { mode: 'ask', body });
+    expect(only(events, 'AgentDone')).toMatchObject({ status: 'completed', answer: 'Understood.' });
+    expect(only(events, 'ContextCompacted').processors).toEqual(['cutToFit']);
+    const [first = ''] = bodies(world);
+    expect(tokensOf(first)).toBeLessThan(WINDOW);
+    expect(first.includes('Read this.') && first.includes('And say what it is about.')).toBe(true);
+    // It stays in the state whole, and the next compaction has it from there.
+    expect((await odin.state(sid)).messages[0]?.body).toBe(body);
+  });
+}, 30_000);
+
 test('E11: a cancel while the lesser model summarises ends the message at once', async () => {
   const waiting = Promise.withResolvers<void>();
   const script = reader(24, async () => {
