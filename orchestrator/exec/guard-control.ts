@@ -75,7 +75,8 @@ function release({ root, dir, absent, standIns }: Guarded): void {
   for (const name of standIns) leave(join(root, name));
   for (const name of absent) {
     const path = join(root, name);
-    if (isAbsent(path) || !isMade(path)) continue;
+    // Where something stood in, no command could make anything: what is there now is the user's.
+    if (standIns.includes(name) || isAbsent(path) || !isMade(path)) continue;
     const said = moveOut(path, join(dir, 'removed', name));
     if (statSync(dir, { throwIfNoEntry: false }))
       appendFileSync(

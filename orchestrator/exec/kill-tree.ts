@@ -69,7 +69,11 @@ function signalTree(tree: Tree, name: NodeJS.Signals): void {
   for (const pid of members(tree)) signal(pid, name);
 }
 
-const members = ({ mark, cgroup }: Tree): readonly number[] => (cgroup === null ? marked(mark) : pidsInCgroup(cgroup));
+/** An empty cgroup may be one that the command never joined. */
+function members({ mark, cgroup }: Tree): readonly number[] {
+  const pids = cgroup === null ? [] : pidsInCgroup(cgroup);
+  return pids.length > 0 ? pids : marked(mark);
+}
 
 /** Zombies do not count: where nobody waits for orphans they stay. */
 function groupRuns(group: number): boolean {

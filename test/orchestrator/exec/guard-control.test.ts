@@ -90,6 +90,16 @@ describe.each(kinds)('Odin’s own names %s', (kind, found) => {
     expect(readdirSync(join(bench.root, '.odin'))).toEqual([]);
   });
 
+  test('SAFETY 2.4: what the user puts there while a sandboxed command runs stays', async () => {
+    if (kind !== 'in the sandbox') return;
+    const running = bench.run('touch up; until [ -e go ]; do sleep 0.02; done; ls .odin; touch .odin/y');
+    await until(() => existsSync(join(bench.root, 'up')));
+    writeFileSync(join(bench.root, '.odin/mine'), 'x');
+    bench.put('go', '');
+    expect((await running).output.head).toMatch(/^mine\n(?!.*\[odin:)/s);
+    expect(readdirSync(join(bench.root, '.odin'))).toEqual(['mine']);
+  });
+
   test('DURABILITY 7: what a crash left standing in is removed by the next Odin, and what was made is moved', async () => {
     const dir = join(bench.home, 'commands/old/1.1.1');
     mkdirSync(dir, { recursive: true });
