@@ -97,9 +97,11 @@ function openPool(workerUrl: URL, { count, graceMs, limits, options }: Threads):
       port1.postMessage('cancel');
       grace = setTimeout(() => end.abort(), graceMs);
     };
+    let settled = false;
+    // The word that the work has begun may come after the work is done.
     const within = (ms: number) => {
       clearTimeout(limit);
-      limit = setTimeout(() => end.abort(), ms);
+      if (!settled) limit = setTimeout(() => end.abort(), ms);
     };
     signal.addEventListener('abort', cancel, { once: true });
     if (limits) port1.on('message', () => within(limits.workMs)).unref();
@@ -127,6 +129,7 @@ function openPool(workerUrl: URL, { count, graceMs, limits, options }: Threads):
         `The thread for ${kind} broke: ${why}. Try again; if it stays so, narrow the request.`,
       );
     } finally {
+      settled = true;
       signal.removeEventListener('abort', cancel);
       clearTimeout(grace);
       clearTimeout(limit);

@@ -52,7 +52,7 @@ export function openSafeDispatcher(rules: ConnectRules, limits: ConnectLimits): 
     allowH2: false,
     maxCachedSessions: 0,
     lookup: checkedLookup(rules),
-  } as buildConnector.BuildOptions);
+  });
   return new Agent({
     connections: 2,
     pipelining: 0,

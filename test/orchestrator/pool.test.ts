@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { type HeavyPool, openHeavyPool } from '../../orchestrator/pool.ts';
+import { type HeavyPool, openHeavyPool, openPagePool } from '../../orchestrator/pool.ts';
 
 const ODD = new URL('../fixtures/heavy-odd.ts', import.meta.url);
+const BOUND = new URL('../fixtures/heavy-bound.ts', import.meta.url);
 const BROKEN = new URL('../fixtures/heavy-broken.ts', import.meta.url);
 const open: HeavyPool[] = [];
 const never = new AbortController().signal;
@@ -137,4 +138,16 @@ test('C3: closing cancels what runs and what waits', async () => {
   await pool.close();
   for (const outcome of await Promise.all(all)) expect(outcome).toMatchObject({ failure: { kind: 'cancelled' } });
   expect(await send(pool, 'x')).toMatchObject({ failure: { kind: 'cancelled' } });
+});
+
+test('O20: the thread for pages sees no environment, reads files alone, and is ended when it takes too much memory', async () => {
+  const pool = openPagePool(BOUND);
+  open.push(pool);
+  const page = (url: string) =>
+    pool.run('page', { bytes: new Uint8Array(1), contentType: 'text/html', charset: null, url }, never);
+  const denied = 'ERR_ACCESS_DENIED';
+  const bounds = { ok: true, value: { write: denied, child: denied, worker: denied, read: 'done', env: 0 } };
+  expect(await page('https://try.test/')).toEqual(bounds);
+  expect(await page('https://memory.test/')).toMatchObject({ ok: false, failure: { code: 'thread_memory' } });
+  expect(await page('https://try.test/')).toEqual(bounds);
 });

@@ -1,5 +1,5 @@
-import { afterEach, expect, test } from '@jest/globals';
-import { openPagePool } from '../../../orchestrator/pool.ts';
+import { afterAll, afterEach, expect, test } from '@jest/globals';
+import { type HeavyPool, openPagePool } from '../../../orchestrator/pool.ts';
 import { openWeb, type Web, type WebSession } from '../../../orchestrator/web/web.ts';
 import type { Outcome } from '../../../shared/outcome.ts';
 import type { WebAnswer, WebPage, WebPort } from '../../../shared/web-port.ts';
@@ -11,6 +11,11 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
 });
 
+/** One for all tests: starting its thread is most of what they cost. */
+const pool = openPagePool();
+const openPool = (): HeavyPool => ({ run: (...task) => pool.run(...task), close: () => Promise.resolve() });
+afterAll(() => pool.close());
+
 async function siteOf(pages: Readonly<Record<string, Page>>): Promise<WebSite> {
   const site = await openWebSite(pages);
   open.push(site);
@@ -18,7 +23,7 @@ async function siteOf(pages: Readonly<Record<string, Page>>): Promise<WebSite> {
 }
 
 function webOf(now: () => number = Date.now): Web {
-  const web = openWeb({ openPool: openPagePool, rules: siteRules(), now });
+  const web = openWeb({ openPool, rules: siteRules(), now });
   open.push(web);
   return web;
 }
@@ -67,7 +72,7 @@ test('O20: a page is fetched once within a quarter of an hour, by all sessions t
 });
 
 test('O20: old pages make room for new ones', async () => {
-  const big = html(`<main><h1>Big</h1><p>${'words '.repeat(160_000)}</p></main>`);
+  const big = html('words '.repeat(160_000), 'text/plain');
   const names = Array.from({ length: 9 }, (_, n) => `/${n}`);
   const site = await siteOf(Object.fromEntries(names.map((name) => [name, big])));
   const port = webOf().portFor(sessionOf());
@@ -171,7 +176,7 @@ test('E11: a page that is being read is given up when the call is cancelled', as
 
 test('O20: without rules of a test this machine cannot be read', async () => {
   const site = await siteOf({ '*': html('secret') });
-  const web = openWeb({ openPool: openPagePool });
+  const web = openWeb({ openPool });
   open.push(web);
   for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
     expect(
