@@ -4,14 +4,14 @@
 
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedFault, ScriptedTurn } from '../../llm/scripted/script.ts';
-import { MAX_ATTEMPTS } from '../../machines/agent/machine.ts';
+import { MAX_ATTEMPTS, MAX_CUTS } from '../../machines/agent/machine.ts';
 import type { Odin } from '../../orchestrator/api.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
 import { only, type World, withWorld } from '../support/odin-world.ts';
 
 interface Part {
   readonly fault?: ScriptedFault;
-  /** What is answered with the fault. */
+  /** What is answered with the fault. Default: the text. */
   readonly answer?: ScriptedAnswer;
 }
 
@@ -41,7 +41,8 @@ const PASSING: readonly (readonly [fault: ScriptedFault, code: string, isSilent?
   ['pings', 'stalled_stream', 'silent'],
 ];
 
-const LASTING: readonly (readonly [fault: ScriptedFault, code: string])[] = [
+/** The end of the message; `more`: steps in which the model is asked to go on before that. */
+const LASTING: readonly (readonly [name: string, code: string, part?: Part, more?: number])[] = [
   ['http_400', 'bad_request'],
   ['http_401', 'auth'],
   ['http_402', 'quota'],
@@ -53,18 +54,22 @@ const LASTING: readonly (readonly [fault: ScriptedFault, code: string])[] = [
   ['http_400_context', 'context_too_long'],
   ['http_413', 'context_too_long'],
   ['context_full', 'context_too_long'],
+  ['http_429 with a long wait', 'rate_limit', { fault: 'http_429', answer: { retryAfter: 900 } }],
+  ['max_tokens', 'output_limit', { fault: 'max_tokens' }, MAX_CUTS],
+  ['thoughts alone, always', 'empty_answer', { answer: { thinking: 'Hm.' } }, MAX_CUTS],
 ];
 
 /** Answers that are odd and no failure. */
-const ODD: readonly (readonly [name: string, part: Part, end: RegExp])[] = [
-  ['a text cut off at the output limit', { fault: 'max_tokens' }, new RegExp(`^${TEXT}${TEXT}$`)],
+const ODD: readonly (readonly [name: string, part: Part, end: RegExp, cut?: 'output_limit' | 'empty'])[] = [
+  ['a text cut off at the output limit', { fault: 'max_tokens' }, new RegExp(`^${TEXT}${TEXT}$`), 'output_limit'],
   [
     'a call cut off at the output limit',
     { fault: 'max_tokens', answer: { text: 'I look.', toolCalls: [{ name: 'LS', args: { path: '.' } }] } },
     new RegExp(`^${TEXT}$`),
+    'output_limit',
   ],
-  ['thoughts alone', { answer: { thinking: 'Hm.' } }, new RegExp(`^${TEXT}$`)],
-  ['nothing at all', { answer: {} }, new RegExp(`^${TEXT}$`)],
+  ['thoughts alone', { answer: { thinking: 'Hm.' } }, new RegExp(`^${TEXT}$`), 'empty'],
+  ['nothing at all', { answer: {} }, new RegExp(`^${TEXT}$`), 'empty'],
   ['no usage', { fault: 'no_usage' }, new RegExp(`^${TEXT}$`)],
   [
     'two calls with one id',
@@ -93,7 +98,8 @@ function script(turn: ScriptedTurn): ScriptedAnswer {
   if (!play) throw new Error(`Nothing to play: ${turn.userText}`);
   if (play.answers === play.at - 1 && play.times > 0) {
     play.times -= 1;
-    return { text: TEXT, ...play.part.answer, ...(play.part.fault === undefined ? {} : { fault: play.part.fault }) };
+    const { answer = { text: TEXT }, fault } = play.part;
+    return fault === undefined ? answer : { ...answer, fault };
   }
   play.answers += 1;
   if (play.answers < play.at) return { text: 'I look.', toolCalls: [{ name: 'LS', args: { path: '.' } }] };
@@ -224,23 +230,26 @@ describe('O2 E1 E9: what a provider can do wrong', () => {
   }
 
   for (const { api, at, one } of cases(LASTING)) {
-    const [fault, code] = one;
-    const session = plan(`${api}/scripted`, fault, { fault }, at, ALWAYS);
-    test(`${api}, step ${at}: ${fault} is the end`, async () => {
+    const [name, code, part = { fault: name as ScriptedFault }, more = 0] = one;
+    const session = plan(`${api}/scripted`, name, part, at, ALWAYS);
+    const step = at + more;
+    test(`${api}, step ${at}: ${name} is the end`, async () => {
       const { events, done, waits } = await seen(session);
-      expect(only(events, 'AgentError')).toMatchObject({ code, step: at });
-      expect(done).toMatchObject({ status: 'planner_failure', steps: at });
-      expect(done.answer).toContain(`[Failed at step ${at}: ${code}: `);
+      expect(only(events, 'AgentError')).toMatchObject({ code, step });
+      expect(done).toMatchObject({ status: 'planner_failure', steps: step });
+      expect(done.answer).toContain(`[Failed at step ${step}: ${code}: `);
+      expect(events.filter((event) => event.type === 'AnswerCut')).toHaveLength(more === 0 ? 0 : more + 1);
       expect(waits).toEqual([]);
     });
   }
 
   for (const { api, at, one } of cases(ODD)) {
-    const [name, part, answer] = one;
+    const [name, part, answer, cut] = one;
     const session = plan(`${api}/scripted`, name, part, at, 1);
     test(`${api}, step ${at}: ${name} is no end`, async () => {
-      const { done, waits } = await seen(session);
+      const { events, done, waits } = await seen(session);
       expect(done).toMatchObject({ status: 'completed', answer: expect.stringMatching(answer) });
+      expect(events.flatMap((event) => (event.type === 'AnswerCut' ? [event.why] : []))).toEqual(cut ? [cut] : []);
       expect(waits).toEqual([]);
     });
   }
