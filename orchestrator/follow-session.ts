@@ -14,8 +14,8 @@ import type { RedisHandle } from './redis.ts';
 export interface FollowOptions {
   readonly from: string;
   readonly signal: AbortSignal;
-  /** Price what is followed. */
-  readonly rates: Rates;
+  /** Price what is followed. Absent: costs and windows are unknown. */
+  readonly rates?: Rates;
 }
 
 /** Any process: the journal after `from` and the live stream, through Redis. What `from` means is fixed when this is called. */
@@ -43,7 +43,10 @@ export function followFromRedis(
   })();
 }
 
-/** The owner: the journal after `from` out of Redis, then its own bus, without a gap or a double between the two. */
+/**
+ * The owner: the journal after `from` out of Redis, then its own bus, without a gap or a double between the two. A reader that falls
+ * far behind catches up from the journal.
+ */
 export function followOwn(
   source: JournalSource,
   blobs: Blobs,
@@ -51,17 +54,27 @@ export function followOwn(
   sid: string,
   { from, signal, rates }: FollowOptions,
 ): AsyncIterable<StreamEvent> {
-  const live = bus.subscribe(sid, signal);
-  if (from === '$') return live;
+  let live = bus.subscribe(sid, signal);
   return (async function* () {
-    const view = await viewUpTo(source, blobs, sid, from, rates);
-    let last = from;
-    for (const { id, event } of await readJournal(source, sid, from)) {
-      yield* view.journaled(id, await inline(blobs, event));
-      last = id;
-    }
-    for await (const event of live) {
-      if (event.id === null || isAfter(event.id, last)) yield event;
+    // Of the journal, everything up to here has been read.
+    let read = '0';
+    const catchUp = async function* (isWanted: (id: string) => boolean) {
+      const view = createStreamView(sid, rates);
+      for (const { id, event } of await readJournal(source, sid)) {
+        const events = view.journaled(id, await inline(blobs, event));
+        read = id;
+        if (isWanted(id)) yield* events;
+      }
+    };
+    if (from !== '$') yield* catchUp((id) => isAfter(id, from));
+    for (;;) {
+      for await (const event of live) {
+        if (event.id === null || isAfter(event.id, read)) yield event;
+      }
+      const { lostFrom } = live;
+      if (lostFrom === null || signal.aborted) return;
+      live = bus.subscribe(sid, signal);
+      yield* catchUp((id) => !isAfter(lostFrom, id));
     }
   })();
 }
@@ -72,7 +85,7 @@ async function viewUpTo(
   blobs: Blobs,
   sid: string,
   id: string,
-  rates: Rates,
+  rates: Rates | undefined,
 ): Promise<StreamView> {
   const view = createStreamView(sid, rates);
   if (id === '0' || id === '0-0') return view;

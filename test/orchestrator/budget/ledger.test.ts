@@ -7,6 +7,7 @@ import {
   reserve,
   type Verdict,
 } from '../../../orchestrator/budget/ledger.ts';
+import { printedSeed, randomFrom } from '../../support/seed.ts';
 
 const never = new AbortController().signal;
 
@@ -100,4 +101,62 @@ test('E7: settled twice counts once', () => {
   first.settle({ usd: 0, tokens: 20 });
   first.settle({ usd: 0, tokens: 20 });
   expect(scope.spent().tokens).toBe(20);
+});
+
+test('E7: whatever the order of calls and settlements, no scope is overshot by more than one call, and nobody waits for nothing', async () => {
+  const seed = printedSeed('ledger');
+  const random = randomFrom(seed);
+  for (let round = 0; round < 200; round++) {
+    const capOf = () => (random(3) === 0 ? {} : { tokens: 20_000 + random(200_000) });
+    const root = openScope('process', capOf());
+    const sessions = Array.from({ length: 1 + random(3) }, () => openScope('session', capOf(), { parent: root }));
+    const messages = Array.from({ length: 8 }, () =>
+      openScope('message', capOf(), { parent: sessions[random(sessions.length)] ?? root }),
+    );
+    const running: { readonly cost: number; readonly reservation: Reservation }[] = [];
+    const idle = new Set(messages);
+    let longest = 0;
+    const begin = (scope: (typeof messages)[number]) => {
+      idle.delete(scope);
+      const guess = random(6_000);
+      const input = Math.floor(guess * 1.3);
+      const call: Ask = {
+        input: { tokens: input, usd: 0 },
+        likelyInput: { tokens: guess, usd: 0 },
+        maxOutputTokens: 1 + random(16_000),
+        usdPerOutputToken: 0,
+      };
+      const taken = (verdict: Verdict) => {
+        if (!verdict.ok) return;
+        const { reservation } = verdict;
+        const cost = random(input + 1) + random(reservation.maxOutputTokens + 1);
+        longest = Math.max(longest, cost);
+        running.push({ cost, reservation });
+        idle.add(scope);
+      };
+      const verdict = reserve(scope, call, never);
+      return verdict instanceof Promise ? void verdict.then(taken) : taken(verdict);
+    };
+    // Until all are refused, or nothing is capped and enough was done.
+    for (let step = 0; step < 400; step++) {
+      const free = [...idle];
+      const next = free[random(free.length + 1)];
+      const [done] = next === undefined ? running.splice(random(running.length), 1) : [];
+      if (next !== undefined) begin(next);
+      else if (done !== undefined) {
+        done.reservation.settle({ usd: 0, tokens: done.cost });
+        await Promise.resolve();
+      } else if (free.length === 0) break;
+    }
+    while (running.length > 0) {
+      for (const { cost, reservation } of running.splice(0)) reservation.settle({ usd: 0, tokens: cost });
+      await Promise.resolve();
+    }
+    expect(root.waiting.size).toBe(0);
+    for (const scope of [root, ...sessions, ...messages]) {
+      expect(scope.held.size).toBe(0);
+      if (scope.caps.tokens === undefined) continue;
+      expect(scope.spent().tokens).toBeLessThanOrEqual(scope.caps.tokens + longest);
+    }
+  }
 });
