@@ -5,9 +5,20 @@ import type { StreamEvent } from '../shared/stream-events.ts';
 export interface EventBus {
   /** Delivered a turn of the event loop later, in the order given: showing an event must not delay what follows from it. */
   publish(sid: string, events: () => readonly StreamEvent[]): void;
-  /** Events of a session from now on, until the signal aborts. A slow reader is buffered; it never slows the owner. */
-  subscribe(sid: string, signal: AbortSignal): AsyncIterable<StreamEvent>;
+  /** Events of a session from now on, until the signal aborts. A slow reader never slows the owner: see `lostFrom`. */
+  subscribe(sid: string, signal: AbortSignal): Subscription;
 }
+
+export interface Subscription extends AsyncIterable<StreamEvent> {
+  /**
+   * A reader so slow that its events would fill the memory loses what waits for it, and its subscription ends there. This is then the
+   * id of the first event of the journal that it did not get; it reads on from there. Null: it got everything.
+   */
+  readonly lostFrom: string | null;
+}
+
+/** Events that wait for one reader. What is only for eyes is dropped first. */
+const MOST_WAITING = 10_000;
 
 export function createEventBus(): EventBus {
   const listeners = new Map<string, Set<(events: readonly StreamEvent[]) => void>>();
@@ -23,20 +34,31 @@ export function createEventBus(): EventBus {
       if (due.push({ sid, events }) === 1) setImmediate(deliver);
     },
     subscribe(sid, signal) {
-      const buffer: StreamEvent[] = [];
+      let buffer: StreamEvent[] = [];
+      let lostFrom: string | null = null;
       let wake: (() => void) | null = null;
+      const set = listeners.get(sid) ?? new Set();
+      const stop = () => {
+        set.delete(listen);
+        if (set.size === 0) listeners.delete(sid);
+      };
       const listen = (events: readonly StreamEvent[]) => {
         buffer.push(...events);
+        if (buffer.length > MOST_WAITING) buffer = buffer.filter(({ id }) => id !== null);
+        if (buffer.length > MOST_WAITING) {
+          lostFrom = buffer[0]?.id ?? null;
+          buffer = [];
+          stop();
+        }
         wake?.();
       };
-      const set = listeners.get(sid) ?? new Set();
       listeners.set(sid, set.add(listen));
       signal.addEventListener('abort', () => wake?.(), { once: true });
-      return (async function* () {
+      const events = (async function* () {
         try {
-          while (!signal.aborted) {
+          while (!signal.aborted && lostFrom === null) {
             yield* buffer.splice(0);
-            if (buffer.length > 0 || signal.aborted) continue;
+            if (buffer.length > 0 || signal.aborted || lostFrom !== null) continue;
             await new Promise<void>((resolve) => {
               wake = resolve;
             });
@@ -44,10 +66,15 @@ export function createEventBus(): EventBus {
           }
           yield* buffer.splice(0);
         } finally {
-          set.delete(listen);
-          if (set.size === 0) listeners.delete(sid);
+          stop();
         }
       })();
+      return {
+        [Symbol.asyncIterator]: () => events,
+        get lostFrom() {
+          return lostFrom;
+        },
+      };
     },
   };
 }
