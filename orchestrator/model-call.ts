@@ -3,7 +3,7 @@
 import { buildRequest } from '../llm/context/build-request.ts';
 import { renderFacts, type ToldFacts } from '../llm/context/facts.ts';
 import type { AgentEffect } from '../machines/agent/events.ts';
-import { REPEATS_TOLD } from '../machines/agent/machine.ts';
+import { REPEATS_TOLD } from '../machines/agent/repeats.ts';
 import type { EventOf } from '../shared/events.ts';
 import { type OpId, opId, sha256 } from '../shared/ids.ts';
 import { type ModelAnswer, type ToolSpec, toolCallsOf, type Usage } from '../shared/messages.ts';

@@ -1,7 +1,7 @@
 // How long to wait before the model is asked again (SPEC E9): soon at first, then ever longer, never less than the provider asks,
 // and spread by chance, so that many agents that failed together do not come back together.
 
-import { MAX_RETRY_AFTER_MS } from '../machines/agent/machine.ts';
+import { MAX_RETRY_AFTER_MS } from '../machines/agent/planner-failure.ts';
 
 const FIRST_MS = 500;
 const FACTOR = 3;

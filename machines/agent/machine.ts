@@ -3,9 +3,11 @@
 
 import { assign, setup } from 'xstate';
 import type { CompactReason, EndReason } from '../../shared/events.ts';
-import { type OpId, opId, sha256 } from '../../shared/ids.ts';
+import { type OpId, opId } from '../../shared/ids.ts';
 import type { Failure } from '../../shared/outcome.ts';
 import type { AgentContext, AgentEffect, AgentEvent, AgentInput } from './events.ts';
+import { asksTooLong, isCut, plannerFailure } from './planner-failure.ts';
+import { REPEATS_STOPPED, withStep } from './repeats.ts';
 
 /** Written into every claim: a journal is replayed by the machine that wrote it. */
 export const AGENT_MACHINE = 'agent@2';
@@ -16,14 +18,6 @@ export const MAX_ATTEMPTS = 6;
 export const MAX_ATTEMPTS_BEFORE_FALLBACK = 3;
 /** Answers in a row that are cut off or empty, and that the model is asked to go on from. */
 export const MAX_CUTS = 2;
-/** Repetitions after which the planner is told, and after which the message is stopped. */
-export const REPEATS_TOLD = 2;
-export const REPEATS_STOPPED = 4;
-/** Steps of the longest cycle that counts as repetition: A, B, C, A, B, C. */
-export const MAX_CYCLE = 3;
-/** A provider that asks for a longer wait than this has in fact refused. */
-export const MAX_RETRY_AFTER_MS = 120_000;
-
 type Params<T extends AgentEffect['type']> = Omit<Extract<AgentEffect, { type: T }>, 'type'>;
 const request =
   <T extends AgentEffect['type']>() =>
@@ -76,10 +70,7 @@ export const agentMachine = setup({
       settled: ({ context, event }) =>
         event.type === 'tool.settled' ? { ...context.settled, [event.op]: event.resultHash } : context.settled,
     }),
-    compareStep: assign(({ context }) => {
-      const lastSteps = [...context.lastSteps, stepSignature(context)].slice(-KEPT_STEPS);
-      return { lastSteps, repeats: repeatsIn(lastSteps) };
-    }),
+    compareStep: assign(({ context }) => withStep(context)),
     endCompleted: ends('completed'),
     endCancelled: ends('cancelled'),
     endStepLimit: ends('step_limit'),
@@ -279,12 +270,6 @@ const hasFallback = (context: AgentContext): boolean => context.model + 1 < cont
 
 const triesOf = (context: AgentContext): number => (hasFallback(context) ? MAX_ATTEMPTS_BEFORE_FALLBACK : MAX_ATTEMPTS);
 
-const asksTooLong = ({ retryAfterMs = 0 }: Failure): boolean => retryAfterMs > MAX_RETRY_AFTER_MS;
-
-/** Cut off at the output limit, or nothing said that could be used. */
-const isCut = ({ stop, isEmpty }: Extract<AgentEvent, { type: 'model.answered' }>): boolean =>
-  stop === 'max_tokens' || (isEmpty && stop !== 'refusal' && stop !== 'context_full');
-
 /** Whether the event says that the current request is too long. */
 function overflows(context: AgentContext, event: AgentEvent): boolean {
   if (!('op' in event) || event.op !== modelOp(context)) return false;
@@ -304,67 +289,3 @@ const isOpen = (context: AgentContext, op: OpId): boolean =>
 
 const openCount = (context: AgentContext): number =>
   context.calls.filter((call) => !(call.op in context.settled)).length;
-
-function stepSignature(context: AgentContext): string {
-  const calls = context.calls.map((call) => `${call.name}:${call.argsHash}:${context.settled[call.op]}`);
-  return sha256(calls.join('|')).slice(0, 16);
-}
-
-const KEPT_STEPS = MAX_CYCLE * (REPEATS_STOPPED + 1);
-
-/** How many times in a row the newest cycle, of one step or a few, came back. */
-function repeatsIn(steps: readonly string[]): number {
-  let most = 0;
-  for (let length = 1; length <= MAX_CYCLE; length += 1) {
-    let same = 0;
-    while (same < steps.length - length && steps.at(-1 - same) === steps.at(-1 - same - length)) same += 1;
-    most = Math.max(most, Math.floor(same / length));
-  }
-  return most;
-}
-
-function plannerFailure(event: AgentEvent, context: AgentContext): Failure | null {
-  if (event.type === 'compaction.failed') return event.failure;
-  if (event.type === 'model.failed')
-    return { ...event.failure, message: event.failure.message + givenUp(event, context) };
-  if (event.type === 'context.full') return CONTEXT_TOO_LONG;
-  if (event.type !== 'model.answered') return null;
-  if (event.isEmpty && isCut(event) && event.stop !== 'max_tokens') {
-    return failed(
-      'empty_answer',
-      'The model gave no answer, also when asked again. Try another model, or ask otherwise.',
-    );
-  }
-  switch (event.stop) {
-    case 'max_tokens':
-      return failed(
-        'output_limit',
-        'The model reached its output limit in mid-answer. Ask for less at a time, or continue.',
-      );
-    case 'refusal':
-      return failed('refusal', 'The model declined to answer this request.');
-    case 'context_full':
-      return CONTEXT_TOO_LONG;
-    case 'end':
-    case 'tool_calls':
-    case 'other':
-      return null;
-  }
-}
-
-/** Why a failure that may pass is the end after all. */
-function givenUp({ failure }: { readonly failure: Failure }, { attempt }: AgentContext): string {
-  if (failure.kind !== 'transient') return '';
-  if (asksTooLong(failure)) {
-    const asked = Math.ceil((failure.retryAfterMs ?? 0) / 60_000);
-    return ` It asks to wait ${asked} min; that is over the limit of ${MAX_RETRY_AFTER_MS / 60_000} min.`;
-  }
-  return ` Tried ${attempt} times.`;
-}
-
-const failed = (code: string, message: string): Failure => ({ kind: 'failed', code, message });
-
-const CONTEXT_TOO_LONG = failed(
-  'context_too_long',
-  'The conversation no longer fits the context window of the model, not even compacted. Begin a new session, or take a model with a larger window.',
-);

@@ -4,14 +4,8 @@ import { expect, test } from '@jest/globals';
 import { initialTransition, transition } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
 import type { AgentEffect, AgentEvent } from '../../machines/agent/events.ts';
-import {
-  agentMachine,
-  MAX_ATTEMPTS,
-  MAX_ATTEMPTS_BEFORE_FALLBACK,
-  MAX_CUTS,
-  REPEATS_STOPPED,
-  REPEATS_TOLD,
-} from '../../machines/agent/machine.ts';
+import { agentMachine, MAX_ATTEMPTS, MAX_ATTEMPTS_BEFORE_FALLBACK, MAX_CUTS } from '../../machines/agent/machine.ts';
+import { REPEATS_STOPPED, REPEATS_TOLD } from '../../machines/agent/repeats.ts';
 import type { ToolCallSummary } from '../../shared/events.ts';
 import { opId } from '../../shared/ids.ts';
 import type { Failure } from '../../shared/outcome.ts';
