@@ -5,7 +5,7 @@ export function usdText(usd: number | null): string {
   if (usd === null) return 'unknown cost';
   if (usd === 0) return '$0.00';
   if (usd < 0.0001) return '<$0.0001';
-  return `$${usd.toFixed(usd < 0.1 ? 4 : 2)}`;
+  return `$${usd < 0.1 ? usd.toFixed(4).replace(/0{1,2}$/, '') : usd.toFixed(2)}`;
 }
 
 /** With commas; toLocaleString would load the whole of ICU for it (12 ms). */

@@ -62,7 +62,7 @@ describe('odin run with a budget', () => {
     expect(server.requests.at(-1)?.body).toContain('On and on.');
     const money = await runCli(['run', '--budget-usd', '0.02', 'loop'], options);
     expect(money.code).toBe(3);
-    expect(money.stdout).toContain('the budget of $0.0200 for this message is spent');
+    expect(money.stdout).toContain('the budget of $0.02 for this message is spent');
   });
 
   test('E16 G4: --json has cost and window of each step, and what each model has cost at the end', async () => {

@@ -58,7 +58,7 @@ test('E7 O2: a budget in money stops the message, and the session goes on with a
     const first = await world.ask(odin, sid, { mode: 'ask', body: 'read on', limits });
     const done = only(first, 'AgentDone');
     expect(done.status).toBe('budget');
-    expect(done.answer).toMatch(/the budget of \$0\.0500 for this message is spent: \$0\.0\d+ and [\d,]+ tokens used/);
+    expect(done.answer).toMatch(/the budget of \$0\.05 for this message is spent: \$0\.0\d+ and [\d,]+ tokens used/);
     expect(done.costUsd).toBeCloseTo(sum(callsOf(first)) / 1e6, 9);
     const before = world.server.requests.length;
     hasBudget = true;
