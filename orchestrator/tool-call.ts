@@ -5,9 +5,9 @@ import { startActor } from '../machines/host.ts';
 import type { ToolEffectRequest, ToolEvent } from '../machines/tool/events.ts';
 import { toolMachine } from '../machines/tool/machine.ts';
 import type { Gate, ParsedCall, Tool, ToolContext, ToolEffect, ToolResponse, Touch } from '../shared/define-tool.ts';
-import type { EventOf, JournalEvent, Question, SettledKind, ToolCallSummary } from '../shared/events.ts';
+import type { JournalEvent, Question, SettledKind, ToolCallSummary } from '../shared/events.ts';
 import { settledKindOf } from '../shared/events.ts';
-import { idempotencyKey, sha256 } from '../shared/ids.ts';
+import { idempotencyKey } from '../shared/ids.ts';
 import type { Json } from '../shared/json.ts';
 import { Bug, type Failure, type Outcome } from '../shared/outcome.ts';
 import type { LivePort, PermissionAnswer, PermissionPort } from '../shared/ports.ts';
@@ -18,6 +18,7 @@ import type { CallResult, Hooks } from './hooks/run-hooks.ts';
 import { questionOf, ruledGate } from './permissions-gate.ts';
 import { denialOf, isGranted } from './permissions-memory.ts';
 import type { SessionMemory } from './session-memory.ts';
+import { toolDone } from './tool-done.ts';
 
 export interface ToolCallDeps {
   readonly sid: string;
@@ -232,41 +233,6 @@ export function startToolCall(
   };
 }
 
-/** How a call ended, as the journal keeps it: cleaned and scrubbed, its text never empty (SPEC E18). */
-export function toolDone(
-  deps: Pick<ToolCallDeps, 'clean' | 'scrub' | 'now'>,
-  call: ToolCallSummary,
-  end: {
-    readonly kind: SettledKind;
-    readonly failure: Failure | null;
-    readonly response: ToolResponse | null;
-    readonly startedAt: number;
-  },
-): EventOf<'tool.done'> {
-  const { kind, failure, response, startedAt } = end;
-  const raw = response ? response.text : (failure?.message ?? 'It failed without saying why.');
-  // Cleaned first: an escape sequence right before a secret would hide where it begins.
-  const safe = (text: string) => deps.scrub(deps.clean(text));
-  const text = safe(raw) || '(no output)';
-  const at = deps.now();
-  return {
-    type: 'tool.done',
-    op: call.op,
-    callId: call.callId,
-    name: call.name,
-    kind,
-    text: { inline: text },
-    description: safe(response?.description ?? firstLine(text)),
-    affectedFiles: response?.affectedFiles ?? [],
-    ...(response?.data === undefined ? {} : { data: scrubJson(response.data, safe) }),
-    ...(response?.todos === undefined ? {} : { todos: scrubJson(response.todos, safe) }),
-    ...(response?.compact === undefined ? {} : { compact: safe(response.compact) }),
-    resultHash: sha256(`${kind}|${text}`),
-    durationMs: Math.round(at - startedAt),
-    at,
-  };
-}
-
 function denied(question: Question, answer: PermissionAnswer): Failure {
   const word = answer.word ? ` The user says: ${answer.word}` : '';
   const who = WHO_DENIED[answer.by] ?? 'The user did not allow it';
@@ -300,5 +266,3 @@ function known(parsed: ParsedCall | undefined): ParsedCall {
   if (!parsed) throw new Bug('A call went on without valid arguments.');
   return parsed;
 }
-
-const firstLine = (text: string): string => (text.split('\n', 1)[0] ?? '').slice(0, 160);

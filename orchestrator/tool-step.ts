@@ -7,7 +7,8 @@ import type { Json } from '../shared/json.ts';
 import type { Mode } from '../shared/modes.ts';
 import { fail } from '../shared/outcome.ts';
 import { type AfterCall, afterCall, callAsRun } from './hooks/hooked-call.ts';
-import { type RunningCall, startToolCall, toolDone } from './tool-call.ts';
+import { type RunningCall, startToolCall } from './tool-call.ts';
+import { toolDone } from './tool-done.ts';
 import type { TurnDeps } from './turn.ts';
 
 /** Starts the calls that are not settled yet. `signal` stops what a crash left running; the others have a cancel of their own. */
@@ -28,7 +29,7 @@ export async function startToolStep(
     const earlier = [...running];
     const effect = 'missing' in tool ? 'read' : tool.effect;
     const ready = async (touches: readonly Touch[]) => {
-      if (deps.hooks.toolCall) await Promise.all(earlier.map((other) => other.prepared));
+      if (deps.hooks.toolCall) await Promise.all(earlier.map(async ({ prepared }) => await prepared));
       const before = earlier.filter((other) => inOrder(other, { effect, touches }));
       return Promise.all(before.map((other) => other.settled));
     };

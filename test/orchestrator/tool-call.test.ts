@@ -1,7 +1,7 @@
 // What the journal keeps of a call's end, the same after a crash as without one.
 
 import { expect, test } from '@jest/globals';
-import { toolDone } from '../../orchestrator/tool-call.ts';
+import { toolDone } from '../../orchestrator/tool-done.ts';
 import { cleanText } from '../../shared/clean-text.ts';
 import { createScrub } from '../../shared/scrub.ts';
 
