@@ -96,6 +96,14 @@ test('E5: what a hook changed is what is run, what the journal says and what the
   });
 });
 
+test('E12 E5: calls of a step keep their order by the paths that hooks have left them with', async () => {
+  const toolCall = [{ match: 'WriteFile', command: says({ args: { file_path: 'c.txt', content: 'first\n' } }) }];
+  const read: ScriptedCall = { name: 'ReadFile', args: { file_path: 'c.txt' } };
+  await withHooks(calls(write('a.txt'), read), { toolCall }, async (world) => {
+    expect((await runMessage(world)).answer.split('\n---\n')[1]).toContain('first');
+  });
+});
+
 test('E5 O23: changed arguments are validated and judged again: a hook never widens what is allowed', async () => {
   const outside = { args: { file_path: '/etc/odin-test', content: 'x' }, decision: 'allow' };
   const run = (command: string): ScriptedCall => ({ name: 'ExecuteCommand', args: { command } });
