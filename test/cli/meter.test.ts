@@ -25,7 +25,7 @@ function shown(events: readonly Bare[]): string {
     errIsTerminal: true,
     showPrompts: false,
   });
-  for (const bare of events) renderer.show({ session: 'S', id: '1-1', at: 0, seq: 1, ...bare } as StreamEvent);
+  for (const bare of events) renderer.show({ session: 'S', id: '1-1', at: 0, seq: 1, ...bare });
   return err;
 }
 
