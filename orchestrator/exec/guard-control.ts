@@ -100,11 +100,13 @@ function isMade(path: string): boolean {
 
 function standIn(path: string): void {
   try {
-    if (!inUse.has(path)) mkdirSync(path, { mode: 0o755 });
-    inUse.set(path, (inUse.get(path) ?? 0) + 1);
+    // Also when it is known: another process may have taken it away.
+    mkdirSync(path, { mode: 0o755 });
   } catch {
-    // Made meanwhile, or not ours to make; the look afterwards remains.
+    // Made meanwhile, or not ours to make: what is there is mounted read-only.
+    if (!inUse.has(path)) return;
   }
+  inUse.set(path, (inUse.get(path) ?? 0) + 1);
 }
 
 function leave(path: string): void {

@@ -111,6 +111,8 @@ export async function followCommand(dir: string, started: Started, follow: Follo
     clearInterval(ticker);
     follow.signal.removeEventListener('abort', onAbort);
   }
+  // Our shim gave way to another process's: what runs is that one's, by the same mark.
+  if (stopped === null && shimState(dir).kind === 'running') return null;
   killRest(started.tree);
   releaseControl(dir);
   if (started.tree.cgroup !== null) removeCgroup(started.tree.cgroup);
