@@ -80,11 +80,10 @@ test('DURABILITY 7: one that runs still and has used up its time is ended', asyn
 
 test('E11: one that runs still is killed by a cancel, with all that it started, and is said to be cancelled', async () => {
   const word = `odin-resumed-${Math.random()}`;
-  const intent = intentOf(
-    `trap '' TERM; echo x >> effects; setsid bash -c 'trap "" TERM; exec -a ${word} sleep 100' & bash -c 'trap "" TERM; exec -a ${word} sleep 100'`,
-  );
+  const deaf = (name: string) => `bash -c 'trap "" TERM; touch ${name}; exec -a ${word} sleep 100'`;
+  const intent = intentOf(`trap '' TERM; echo x >> effects; setsid ${deaf('one')} & ${deaf('two')}`);
   const shim = startAsBefore(intent);
-  await until(() => processesWith(word).length >= 2);
+  await until(() => ['one', 'two'].every((name) => existsSync(join(bench.root, name))));
   const cancel = new AbortController();
   const finishing = finishCommand(bench.commands, 'session', intent, createScrub({}), cancel.signal);
   cancel.abort();
