@@ -47,6 +47,8 @@ export interface OpenOptions {
   notice?(line: string): void;
   /** How long to wait after try number `attempt` of a model call failed. Default: retry-delay.ts. */
   retryDelayMs?(attempt: number, retryAfterMs: number | undefined): number;
+  /** An owner of the workspace that gave no sign of life for so long is taken for stopped. Default: 10 s. */
+  readonly leaseMs?: number;
   /** What WebFetch may dial, for tests with a server of their own. Absent: the public web alone. */
   readonly webRules?: FetchRules;
   /** Functions that are called at points of a message (SPEC E5), before those of the settings. */

@@ -11,6 +11,8 @@ export interface Dispatcher {
   wake(turn: Turn): void;
   /** Opens the queue and takes work from it, from dead processes too. */
   start(): Promise<void>;
+  /** Wakes every session that waits for nobody, as happens by itself every two seconds. */
+  sweep(): Promise<void>;
   /** Puts back what runs, so that another process can go on with it. */
   close(): Promise<void>;
 }
@@ -69,9 +71,11 @@ export function createDispatcher(deps: {
     });
     await Promise.all([...direct.values()].map(({ turn }) => opened.add(turn)));
     await opened.sweep();
-    sweeping = setInterval(() => {
-      opened.sweep().catch((error: unknown) => note('the sweep failed', error));
-    }, SWEEP_MS).unref();
+    sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
+  };
+
+  const sweep = async (): Promise<void> => {
+    await queue?.sweep().catch((error: unknown) => note('the sweep failed', error));
   };
 
   return {
@@ -80,6 +84,7 @@ export function createDispatcher(deps: {
       starting ??= start();
       return starting;
     },
+    sweep,
     async close() {
       leaving.abort();
       if (sweeping) clearInterval(sweeping);

@@ -22,6 +22,8 @@ export interface SessionJournal extends JournalPort {
   readonly lastId: string;
   /** Appends msg.done, waits until it and all before it are durable, and moves the session on to its next message. */
   finish(event: EventOf<'msg.done'>): Promise<Turn | null>;
+  /** Puts the message down without its end: whoever claims it next need not think that this process died with it. */
+  leave(): Promise<void>;
   /** Lets go of what it holds open. It writes nothing more. */
   release(): void;
 }
@@ -145,6 +147,11 @@ export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
       own.pen?.note(`${own.epoch}-${appended}`);
       return next === 0 ? null : { sid: own.sid, seq: next, mode: modeOf(mode), gen: 0 };
     },
+    async leave() {
+      const left = redis.oleave([session.meta, keys.owners(hostname())], [own.sid, own.epoch]).catch(() => {});
+      // With Redis away it would wait for ever, and it is worth little.
+      await Promise.race([left, delay(PAUSE_MS, undefined, { ref: false })]);
+    },
     release: () => own.pen?.close(),
   };
 }
@@ -159,7 +166,7 @@ async function patiently<T>(waits: JournalWaits, send: () => Promise<T>): Promis
     } catch (error) {
       const reason = pauseReason(error);
       if (reason === null || waits.signal.aborted) throw error;
-      if (!paused) waits.onPause(reason);
+      if (!paused) waits.onPause(`${reason} What runs goes on by itself.`);
       paused = true;
       await delay(PAUSE_MS, undefined, { ref: false, signal: waits.signal }).catch(() => {});
     }

@@ -25,6 +25,8 @@ export interface ClaimRequest {
   readonly waits?: JournalWaits;
   /** The job that runs it, so that another process can put it back when this one dies. */
   readonly job?: { readonly id: string; readonly token: string };
+  /** The caller saw the process die that ran the message alone. */
+  readonly sawCrash?: boolean;
 }
 
 export type ClaimResult =
@@ -43,6 +45,10 @@ export type ClaimResult =
       readonly after: string;
       /** All events so far after `after`, the new claim last. */
       readonly log: readonly Journaled[];
+      /** Processes that died while they ran this message, perhaps of another one's fault. */
+      readonly crashes: number;
+      /** Those of them that ran nothing else, and whose parent saw it. */
+      readonly crashesAlone: number;
     };
 
 /** Who runs a session, in keys.owners(host). */
@@ -90,14 +96,14 @@ export async function claimSession(redis: OdinRedis, request: ClaimRequest): Pro
     [session.meta, session.log, session.inbox, session.changes, keys.owners(hostname()), keys.workspace(ws).sessions],
     [
       ...[seq, encode(writer, claim), sid, JSON.stringify(owner), Date.now(), startAfter(after), LOG_IN_CLAIM],
-      ...[marks?.read(sid)?.id ?? '', after === '0' ? '' : after],
+      ...[marks?.read(sid)?.id ?? '', after === '0' ? '' : after, request.sawCrash ? 1 : 0],
     ],
   );
   if (status === 'done' || status === 'notyet') return { status };
   if (status === 'rewound') return { status, newest: String(rest[0]) };
   // What was folded is not what is there: from the beginning, then.
   if (status === 'stale') return claimSession(redis, { ...request, after: '0' });
-  const [epoch, fields, mode, body, removed, entries] = rest as [number, string[], string, string, number, Entries];
+  const [epoch, fields, mode, body, removed, entries, crashes, crashesAlone] = rest as Claimed;
   const log = entries.map(decode);
   const last = log.at(-1)?.id ?? after;
   return {
@@ -110,7 +116,18 @@ export async function claimSession(redis: OdinRedis, request: ClaimRequest): Pro
     message: messageOf(seq, fields, { mode, body, removed: removed === 1 }),
     after,
     log: log.length < LOG_IN_CLAIM ? log : [...log, ...(await readLog(redis, sid, last))],
+    crashes,
+    crashesAlone,
   };
 }
 
-type Entries = [id: string, fields: string[]][];
+type Claimed = [
+  epoch: number,
+  fields: string[],
+  mode: string,
+  body: string,
+  removed: number,
+  entries: [id: string, fields: string[]][],
+  crashes: number,
+  crashesAlone: number,
+];

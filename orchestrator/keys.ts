@@ -11,7 +11,7 @@ export const keys = {
   session: (sid: string) => ({
     /** Stream `<seq>-0`: the messages that are not done yet. */
     inbox: `${PREFIX}:s:${sid}:in`,
-    /** Hash: ws, root, title, createdAt, updatedAt, seq, cursor, claimed, epoch, gen, removed. */
+    /** Hash: ws, root, title, createdAt, updatedAt, seq, cursor, claimed, epoch, gen, removed, crashes, crashesAlone. */
     meta: `${PREFIX}:s:${sid}:meta`,
     /** Hash: client id of a message -> seq. */
     mids: `${PREFIX}:s:${sid}:mids`,
@@ -30,6 +30,8 @@ export const keys = {
     pending: `${PREFIX}:ws:${ws}:pending`,
     /** Stream: requests to the owner, each deleted when its effect is journaled. */
     ctl: `${PREFIX}:ws:${ws}:ctl`,
+    /** Hash: which process runs its turns, and a number that it counts up as long as it can: id, who, beat. */
+    owner: `${PREFIX}:ws:${ws}:owner`,
   }),
   /** Hash sid -> who runs it on this host: pid, startTime, ws, jobId, token. */
   owners: (host: string) => `${PREFIX}:own:${host}`,

@@ -1,5 +1,6 @@
 // Which process runs the workspace's turns: the one that holds its kernel lock (DURABILITY 1). It runs them through the
-// dispatcher, and takes the requests of other processes from the control stream: cancels, and answers to questions.
+// dispatcher, and takes the requests of other processes from the control stream: cancels, and answers to questions. A holder that is
+// stopped or blocked is found by its lease (workspace-lease.ts, watch-owner.ts).
 
 import { cleanText } from '../shared/clean-text.ts';
 import type { ToolContext } from '../shared/define-tool.ts';
@@ -19,10 +20,12 @@ import { openSnapshots } from './journal-snapshot.ts';
 import { createPauses } from './pauses.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
 import { grantedHosts, readOpenQuestions } from './permissions-memory.ts';
-import { lock, tryLock } from './process-lock.ts';
+import { type Lock, lock, tryLock } from './process-lock.ts';
 import { resumeEffect } from './resume-effect.ts';
 import { retryDelayMs } from './retry-delay.ts';
 import { createSessionRunner, type SessionRunner } from './session-runner.ts';
+import { untilSilent } from './watch-owner.ts';
+import { type Holder, LEASE_MS, type Lease, type LeaseEvents, takeLease } from './workspace-lease.ts';
 import type { World } from './world.ts';
 
 export interface Owned {
@@ -53,8 +56,11 @@ const QUEUE_AFTER_MS = 1_000;
 export function createOwnership(world: World): Ownership {
   const { handle, ws, log, closing, options } = world;
   const lockName = `ws:${options.home}:${ws}`;
+  const { leaseMs } = options;
+  const notice = options.notice ?? (() => {});
   let owned: (Owned & { release(): void }) | null = null;
   let control: Control | null = null;
+  let lease: Lease | null = null;
 
   const permissions = createPermissions({
     policy: options.permission ?? { mode: 'deny', timeoutMs: null },
@@ -70,7 +76,7 @@ export function createOwnership(world: World): Ownership {
       acknowledge(entry, isCancelOf(seq));
       return entry.message.by;
     };
-    const runner = createRunner(world, models, permissions, cancelledBy);
+    const runner = createRunner(world, models, permissions, cancelledBy, () => lease?.sure() ?? null);
     const dispatcher = createDispatcher({
       runner,
       chain,
@@ -88,6 +94,74 @@ export function createOwnership(world: World): Ownership {
     });
     owned = { dispatcher, runner, archiver, release: () => held.release() };
     return owned;
+  };
+
+  const leaseEvents: LeaseEvents = {
+    onDoubt: () => owned?.runner.abandonAll(),
+    // What was put down is taken up again at once, not with the next sweep.
+    onBack: () => void owned?.dispatcher.sweep(),
+    onLost() {
+      notice('Another Odin has taken this project over; it goes on with the messages that ran here.');
+      owned?.runner.abandonAll();
+      control?.close();
+      void owned?.dispatcher.close();
+    },
+    log,
+  };
+
+  /** The kernel's lock is ours. Null: so is the lease; else who has it, a process that does not share our kernel's locks. */
+  const lend = async (former: string): Promise<Holder | null> => {
+    const taken = await takeLease(handle.client, ws, leaseEvents, { former, ...(leaseMs ? { leaseMs } : {}) });
+    if (taken.status === 'held') return taken.holder;
+    lease = taken.lease;
+    return null;
+  };
+
+  const watch = (signal: AbortSignal) => ({
+    redis: handle.client,
+    ws,
+    signal,
+    notice,
+    ...(leaseMs ? { leaseMs } : {}),
+  });
+
+  /** Waits until the other one is gone or silent. */
+  const outwait = async (holder: Holder): Promise<void> => {
+    notice(
+      `This project is run by the Odin on ${holder.host} (process ${holder.pid}), which gets your messages. When it ends, or is silent for ${(leaseMs ?? LEASE_MS) / 1000} s, this one takes over.`,
+    );
+    for (let other: Holder | null = holder; other !== null; ) {
+      other = await lend(await untilSilent(watch(closing), { waitsForLock: false }));
+    }
+  };
+
+  /** Waits for the kernel's lock, and ends a holder that is silent while there is something to do. */
+  const waitForLock = async (): Promise<Lock> => {
+    const gained = new AbortController();
+    const signal = AbortSignal.any([closing, gained.signal]);
+    const watching = async () => {
+      for (;;) await untilSilent(watch(signal), { waitsForLock: true });
+    };
+    watching().catch((error: unknown) => {
+      if (!signal.aborted) log('the owner is not watched', { error: String(error) });
+    });
+    return lock(lockName, closing).finally(() => gained.abort());
+  };
+
+  /** Becomes the owner when it can; `holder` has the lease while the kernel's lock is ours already. */
+  const later = async (gained: Lock | Promise<Lock>, holder: Holder | null, models: ModelPair): Promise<void> => {
+    const held = await gained;
+    try {
+      closing.throwIfAborted();
+      const other = holder ?? (await lend(''));
+      if (other !== null) await outwait(other);
+      closing.throwIfAborted();
+      takePart(own(held, models, true));
+    } catch (error) {
+      await lease?.drop();
+      held.release();
+      throw error;
+    }
   };
 
   /** In this order: cancels and answers that wait are known before what they are about goes on. */
@@ -149,25 +223,23 @@ export function createOwnership(world: World): Ownership {
     permissions,
     async seek(models) {
       const held = await tryLock(lockName);
-      if (held) {
-        const now = own(held, models, true);
-        const timer = setTimeout(() => takePart(now), QUEUE_AFTER_MS);
-        closing.addEventListener('abort', () => clearTimeout(timer), { once: true });
+      const holder = held === null ? null : await lend('');
+      if (held === null || holder !== null) {
+        later(held ?? waitForLock(), holder, models).catch((error: unknown) => {
+          if (!closing.aborted) log('ownership was not gained', { error: String(error) });
+        });
         return;
       }
-      lock(lockName, closing).then(
-        (later) => {
-          if (closing.aborted) later.release();
-          else takePart(own(later, models, true));
-        },
-        (error: unknown) => {
-          if (!closing.aborted) log('ownership was not gained', { error: String(error) });
-        },
-      );
+      const now = own(held, models, true);
+      // What somebody has left does not wait for the queue to be worth its loading.
+      const timer = setTimeout(() => takePart(now), lease?.pending ? 0 : QUEUE_AFTER_MS);
+      closing.addEventListener('abort', () => clearTimeout(timer), { once: true });
     },
     async ownForCommands() {
       const held = await tryLock(lockName);
-      if (held) own(held, NO_MODELS, false);
+      if (!held) return;
+      if ((await lend('')) === null) own(held, NO_MODELS, false);
+      else held.release();
     },
     async isTaken() {
       if (owned) return true;
@@ -181,6 +253,7 @@ export function createOwnership(world: World): Ownership {
       owned?.runner.save();
       owned?.archiver.stop();
       await owned?.archiver.leave();
+      await lease?.drop();
     },
     release: () => owned?.release(),
   };
@@ -191,6 +264,7 @@ function createRunner(
   models: ModelPair,
   permissions: Permissions,
   cancelledBy: (sid: string, seq: number) => string | null,
+  sure: () => Promise<void> | null,
 ): SessionRunner {
   const { root, config, scrub, search, smallModel, log } = world;
   const scope = openScope('process', world.options.caps ?? {});
@@ -211,6 +285,7 @@ function createRunner(
     limits: messageLimits(config),
     instructions: () => world.instructions(),
     cancelledBy,
+    sure,
     now: Date.now,
     turnDeps: (sid, mode, todos, memory, userTexts) => ({
       permissions: permissions.forSession(sid),

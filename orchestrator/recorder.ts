@@ -2,7 +2,8 @@
 // listeners at once, and is on its way to the journal; large payloads go to the blob store first, and order is kept.
 //
 // Invariant: memory may be ahead of the journal, the outside world never: whoever performs an effect awaits `flushed()`.
-// A rejected append (Fenced, Redis gone) rejects every later flush, so no effect follows it.
+// A rejected append (Fenced, Redis gone) rejects every later flush, so no effect follows it; neither does one in a process that may
+// have lost the workspace while it slept.
 
 import type { EventOf, JournalEvent } from '../shared/events.ts';
 import type { JournalPort } from '../shared/ports.ts';
@@ -12,7 +13,7 @@ import { remember } from './session-memory.ts';
 
 export interface Recorder {
   record(event: JournalEvent): void;
-  /** Resolves when everything recorded so far is durable; rejects when the journal is no longer ours. */
+  /** Resolves when everything recorded so far is durable; rejects when the journal, or the workspace, is no longer ours. */
   flushed(): Promise<void>;
   /** Records the message's last event through `finish`, which makes it durable and moves the session on. */
   finish<T>(event: EventOf<'msg.done'>, finish: (stored: EventOf<'msg.done'>) => Promise<Finished<T>>): Promise<T>;
@@ -28,6 +29,8 @@ export interface RecorderPorts {
   readonly journal: JournalPort;
   readonly memory: SessionMemory;
   putBlob(text: string): Promise<{ readonly sha256: string; readonly bytes: number }>;
+  /** Null while nobody else can have the workspace, else what settles when that is known: Lease.sure. */
+  sure(): Promise<void> | null;
   /** What must be on disk before this event is appended; null when it need not wait. */
   before(event: JournalEvent): Promise<void> | null;
   /** Called in order, as soon as an event is recorded: what runs on it. */
@@ -78,7 +81,9 @@ export function createRecorder(ports: RecorderPorts): Recorder {
       while (tail !== null) await tail.catch(() => {});
       const all = last;
       await ports.journal.flushed().catch(() => {});
-      return all;
+      await all;
+      const sure = ports.sure();
+      if (sure !== null) await sure;
     },
     async finish(event, finish) {
       await last;

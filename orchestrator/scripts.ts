@@ -15,6 +15,9 @@ export interface OdinScripts {
   readonly orewound: Script<number>;
   readonly oinstall: Script<'ok' | 'exists' | 'lost'>;
   readonly oremove: Script<'ok' | 'changed' | 'gone'>;
+  readonly oleave: Script<number>;
+  readonly olease: Script<readonly ['ok', number] | readonly ['held', string, string, string]>;
+  readonly odrop: Script<number>;
 }
 
 // append(log, epoch, first, from): gives ARGV[from..] the ids <epoch>-<first>.. and adds those that are not there yet.
@@ -69,8 +72,9 @@ return {'queued', seq, cursor, gen}
 // oclaim: own the session for its next message; every earlier epoch is over from here on.
 // KEYS meta, log, inbox, changes, owners of the host, ws sessions
 // ARGV seq, claim event, sid, owner, now, start of the log entries to return, most of them, id that the log must hold or '',
-//      id that the caller has folded up to or ''
-// -> {'done'|'notyet', cursor} | {'ok', epoch, message's fields, changed mode or '', changed body or '', removed 0|1, log}
+//      id that the caller has folded up to or '', 1 when the caller saw the process die that ran the message alone
+// -> {'done'|'notyet', cursor} | {'ok', epoch, message's fields, changed mode or '', changed body or '', removed 0|1, log,
+//      processes that died with the message, those of them that ran it alone}
 //    | {'rewound', newest id}: the log lacks what it must hold | {'stale'}: it lacks what the caller has folded
 const OCLAIM = `
 local seq = tonumber(ARGV[1])
@@ -88,7 +92,15 @@ if seq ~= cursor + 1 or not message then return {'notyet', cursor} end
 local change = redis.call('HMGET', KEYS[4], seq .. ':m', seq .. ':p', seq .. ':x')
 local epoch = redis.call('HINCRBY', KEYS[1], 'epoch', 1)
 redis.call('XADD', KEYS[2], epoch .. '-0', 'd', ARGV[2])
-if claimed < seq then
+if claimed == seq then
+  local former = redis.call('HGET', KEYS[5], ARGV[3])
+  if former then
+    local was = cjson.decode(former); local is = cjson.decode(ARGV[4])
+    if was.pid ~= is.pid or was.startTime ~= is.startTime then redis.call('HINCRBY', KEYS[1], 'crashes', 1) end
+  end
+  if ARGV[10] == '1' then redis.call('HINCRBY', KEYS[1], 'crashesAlone', 1) end
+else
+  redis.call('HDEL', KEYS[1], 'crashes', 'crashesAlone')
   redis.call('HSET', KEYS[1], 'claimed', seq)
   if change[3] then redis.call('HINCRBY', KEYS[1], 'removed', -1) end
 end
@@ -96,7 +108,9 @@ redis.call('HSET', KEYS[1], 'updatedAt', ARGV[5])
 redis.call('HSET', KEYS[5], ARGV[3], ARGV[4])
 redis.call('ZADD', KEYS[6], ARGV[5], ARGV[3])
 local log = redis.call('XRANGE', KEYS[2], ARGV[6], '+', 'COUNT', ARGV[7])
-return {'ok', epoch, message[2], change[1] or '', change[2] or '', change[3] and 1 or 0, log}
+local crashes = redis.call('HMGET', KEYS[1], 'crashes', 'crashesAlone')
+return {'ok', epoch, message[2], change[1] or '', change[2] or '', change[3] and 1 or 0, log,
+  tonumber(crashes[1] or '0'), tonumber(crashes[2] or '0')}
 `;
 
 // oappend: the owner's events, in order, all or as many as memory allows; the rest come again.
@@ -206,6 +220,29 @@ redis.call('HDEL', KEYS[10], ARGV[1])
 return 'ok'
 `;
 
+// oleave: the owner puts a message down that is not done. What comes next is no crash.
+// KEYS meta, owners of the host   ARGV sid, epoch   -> 1, or 0 when somebody else has it
+const OLEAVE = `
+if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[2] then return 0 end
+return redis.call('HDEL', KEYS[2], ARGV[1])
+`;
+
+// olease: a process owns the workspace, or goes on owning it. Whoever owned it before must be gone (workspace-lease.ts).
+// KEYS ws owner, ws pending   ARGV id, who it is, number of the beat, id of the former owner that may be replaced or ''
+// -> {'ok', sessions that have something to do} | {'held', id, who it is, number of its last beat}
+const OLEASE = `
+local m = redis.call('HMGET', KEYS[1], 'id', 'who', 'beat')
+if m[1] and m[1] ~= ARGV[1] and m[1] ~= ARGV[4] then return {'held', m[1], m[2], m[3]} end
+redis.call('HSET', KEYS[1], 'id', ARGV[1], 'who', ARGV[2], 'beat', ARGV[3])
+return {'ok', redis.call('SCARD', KEYS[2])}
+`;
+
+// odrop: a process that owned the workspace does so no longer.   KEYS ws owner   ARGV id   -> 1, or 0 when another one has it
+const ODROP = `
+if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+`;
+
 /** For ioredis' `scripts` option, so that duplicates of a connection have them too. */
 export const SCRIPTS = {
   oenq: { numberOfKeys: 5, lua: OENQ },
@@ -217,4 +254,7 @@ export const SCRIPTS = {
   orewound: { numberOfKeys: 1, lua: OREWOUND },
   oinstall: { numberOfKeys: 6, lua: OINSTALL },
   oremove: { numberOfKeys: 10, lua: OREMOVE },
+  oleave: { numberOfKeys: 2, lua: OLEAVE },
+  olease: { numberOfKeys: 2, lua: OLEASE },
+  odrop: { numberOfKeys: 1, lua: ODROP },
 } as const;

@@ -62,6 +62,8 @@ export interface RunnerDeps {
   ): Omit<GivenTurnDeps, 'sid' | 'root' | 'memory' | 'recorder' | 'live' | 'record' | 'flushed'>;
   /** A cancel request that came before the message was claimed; null when there is none. */
   cancelledBy(sid: string, seq: number): string | null;
+  /** Null while nobody else can have the workspace, else what settles when that is known. */
+  sure(): Promise<void> | null;
   now(): number;
 }
 
@@ -143,6 +145,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     const recorder = createRecorder({
       journal,
       memory,
+      sure: deps.sure,
       putBlob: (text) => putPatiently(deps.blobs, text, { signal, onPause: deps.onPause }),
       before: (event) =>
         event.type === 'tool.done' || event.type === 'files.moved' ? deps.files.syncs.underWay() : null,
@@ -202,6 +205,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       // What was folded and not journaled is wrong now.
       recall.drop(sid);
       if (error instanceof Rewound) await closeLost(wake);
+      if (error instanceof Left) await journal.leave();
       throw error instanceof Left ? new Fenced('This process has left the session.') : error;
     } finally {
       signal.removeEventListener('abort', leave);
