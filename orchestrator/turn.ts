@@ -17,7 +17,6 @@ import { answerText, foldSaid, NOTHING_SAID } from './answer-text.ts';
 import type { BudgetPolicy, MessageBudget } from './budget/message-budget.ts';
 import type { Recount } from './budget/recount.ts';
 import { withAccounts } from './budget/with-accounts.ts';
-import { compactContext } from './compact-context.ts';
 import type { ContextSettings } from './config.ts';
 import type { Hook } from './hooks/hook.ts';
 import { createTurnHooks, withHooks } from './hooks/turn-hooks.ts';
@@ -122,7 +121,7 @@ export function startTurn(
         return ask(hooks.askModel(effect, (note) => callNow(effect, note), modelAbort.signal));
       case 'compact':
         hooks.compacting(effect);
-        return ask(compactContext(deps, start, specs, effect, modelAbort.signal));
+        return ask(compact(effect));
       case 'startTools':
         return run(startTools(effect.calls));
       case 'abortModel':
@@ -157,6 +156,12 @@ export function startTurn(
     const ended = { ...effect, answer: answerText(effect, said, start.limits.maxSteps) };
     if (hooks.done) await hooks.done(ended);
     end.resolve(ended);
+  };
+
+  /** Seldom needed, so loaded when it is. */
+  const compact = async (effect: Extract<AgentEffect, { type: 'compact' }>) => {
+    const { compactContext } = await import('./compact-context.ts');
+    await compactContext(deps, start, specs, effect, modelAbort.signal);
   };
 
   const startTools = async (summaries: readonly ToolCallSummary[]) => {
