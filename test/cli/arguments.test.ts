@@ -30,7 +30,7 @@ const COMMANDS = [
     'doctor',
     'demo',
   ],
-  ...['questions', 'answer', 'permissions', 'trust', 'explain'],
+  ...['questions', 'answer', 'permissions', 'trust', 'explain', 'init', 'fsck', 'replay'],
 ];
 
 describe('the command line', () => {
@@ -83,7 +83,8 @@ describe('the command line', () => {
     [['answer', 'x', 'maybe'], /Allowed choices are allow, session, always, deny.$/],
     [['answer', 'x', 'allow', '--word', 'no'], /--word tells the model why not: it goes with deny.$/],
     [['explain'], /^odin: give a command: odin explain "rm -rf build"$/],
-    [['trust'], /^odin: there is no .*odinconfig.json to trust.$/],
+    [['init', 'x'], /^odin: too many arguments for 'init'/],
+    [['replay'], /^odin: missing required argument 'session'$/],
     [['permissions', 'revoke', '1'], /^odin: there is no rule 1\. `odin permissions list`/],
     [['run', ''], /^odin: the prompt is empty. Give one: odin run/],
     [['run', '-'], /^odin: the prompt is empty/],

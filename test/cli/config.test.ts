@@ -61,10 +61,11 @@ describe('settings files', () => {
     );
   });
 
-  test('a folder in the place of a file is refused, not ignored', async () => {
+  test('O18: a folder in the place of odinconfig.json sets nothing: it is what a running command finds there', async () => {
     await mkdir(join(folder, 'odinconfig.json'));
     const config = await load();
-    expect(config.ok ? '' : config.failure.message).toContain('cannot be read (EISDIR)');
+    expect(config.ok && config.value.project).toEqual({});
+    expect(config.ok && config.value.trust.status).toBe('none');
   });
 
   test.each([
