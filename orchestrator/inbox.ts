@@ -14,6 +14,7 @@ import type { Owner } from './journal.ts';
 import { keys } from './keys.ts';
 import { isAlive } from './process-identity.ts';
 import type { OdinRedis } from './redis.ts';
+import { pauseReason } from './redis-pause.ts';
 import type { Turn } from './turn-ticket.ts';
 
 /** Messages that may wait in one session. */
@@ -78,22 +79,24 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
     const { sid, mid, mode, body, limits, options, create } = submission;
     const { meta, inbox, mids } = keys.session(sid);
     const payload = await blobs.putPayload(body);
-    const [status, first, cursor, gen] = await redis.oenq(
-      [meta, inbox, mids, workspace.pending, workspace.sessions],
-      [
-        sid,
-        mid,
-        mode,
-        JSON.stringify(payload),
-        JSON.stringify({ ...limits, ...options }),
-        Date.now(),
-        ws,
-        root,
-        titleOf(body),
-        create ? 1 : 0,
-        INBOX_LIMIT,
-      ],
-    );
+    const [status, first, cursor, gen] = await redis
+      .oenq(
+        [meta, inbox, mids, workspace.pending, workspace.sessions],
+        [
+          sid,
+          mid,
+          mode,
+          JSON.stringify(payload),
+          JSON.stringify({ ...limits, ...options }),
+          Date.now(),
+          ws,
+          root,
+          titleOf(body),
+          create ? 1 : 0,
+          INBOX_LIMIT,
+        ],
+      )
+      .catch(refused);
     if (status === 'unknown') {
       if (await archive?.restore(sid)) return submit(submission);
       throw unknownSession(sid);
@@ -192,6 +195,12 @@ const REFUSALS: Readonly<Record<string, string>> = {
 
 const unknownSession = (sid: string): UserError =>
   new UserError(`There is no session ${sid} in this project. \`odin sessions\` lists them.`);
+
+/** Redis took nothing of it. */
+function refused(error: unknown): never {
+  const reason = pauseReason(error);
+  throw reason === null ? error : new UserError(`${reason} The message was not taken: send it again then.`, 1);
+}
 
 /** The first line of what was asked, as a title. */
 function titleOf(body: string): string {

@@ -11,6 +11,7 @@ import { killCommands } from '../support/kill-commands.ts';
 import { killEdits } from '../support/kill-edits.ts';
 import type { KillResult } from '../support/kill-owner.ts';
 import { randomFrom } from '../support/seed.ts';
+import { diskFull } from './disk-full.ts';
 import { crashReport, printCrash } from './report.ts';
 
 interface CrashScript {
@@ -48,9 +49,14 @@ const name = positionals[0] ?? '';
 const script = SCRIPTS[name];
 const kills = Number(values.kills ?? script?.kills);
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
-if (!script || !Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed)) {
+if (name === 'disk-full') {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'odin-crash-')));
+  const report = await diskFull(folder, (line) => console.log(line));
+  if (values.json) console.log(JSON.stringify(report));
+  rmSync(folder, { recursive: true, force: true });
+} else if (!script || !Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed)) {
   console.error(
-    `usage: npm run crash -- NAME [--seed N] [--kills N] [--json]\nNAME is one of: ${Object.keys(SCRIPTS).join(', ')}`,
+    `usage: npm run crash -- NAME [--seed N] [--kills N] [--json]\nNAME is one of: ${[...Object.keys(SCRIPTS), 'disk-full'].join(', ')}`,
   );
   process.exitCode = 2;
 } else {

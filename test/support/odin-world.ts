@@ -23,6 +23,8 @@ export interface World {
     readonly models?: boolean;
     readonly permission?: PermissionPolicy;
     readonly onQuestion?: OpenOptions['onQuestion'];
+    /** Another Redis than the home's own. */
+    readonly redisUrl?: string;
     readonly webRules?: OpenOptions['webRules'];
     readonly hooks?: OpenOptions['hooks'];
     readonly middleware?: OpenOptions['middleware'];
@@ -70,6 +72,7 @@ export async function withWorld<T>(
       models = true,
       permission,
       onQuestion,
+      redisUrl,
       webRules,
       hooks,
       middleware,
@@ -87,6 +90,7 @@ export async function withWorld<T>(
         ...(models ? { models: chosen.value } : {}),
         ...(permission ? { permission } : {}),
         ...(onQuestion ? { onQuestion } : {}),
+        ...(redisUrl ? { redisUrl } : {}),
         ...(webRules ? { webRules } : {}),
         ...(hooks ? { hooks } : {}),
         ...(middleware ? { middleware } : {}),
