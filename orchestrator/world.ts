@@ -95,7 +95,6 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
   const files = createFiles({ root, blobs, cache: cacheLimits(config) });
   const pool = openHeavyPool();
   const { webRules } = options;
-  const web = openWeb({ openPool: openPagePool, ...(webRules ? { rules: webRules } : {}) });
   const closing = new AbortController();
   const commands = openCommands({
     root,
@@ -106,6 +105,11 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     closing: closing.signal,
   });
   const scrub = createScrub(process.env);
+  const web = openWeb({
+    openPool: openPagePool,
+    holdsSecret: (text) => scrub(text) !== text,
+    ...(webRules ? { rules: webRules } : {}),
+  });
   const logFile = openLog(home, Boolean(process.env['ODIN_LOG']), scrub);
   const log = options.log ?? logFile.log;
   const ruleStore = openRuleStore(home, root);

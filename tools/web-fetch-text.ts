@@ -1,6 +1,7 @@
 // What the model gets of a page (SPEC O20, SAFETY 5): always inside a frame that says where it is from and how long it is, and that the
 // text in it cannot close.
 
+import { cleanText } from '../shared/clean-text.ts';
 import type { SmallPrompt } from '../shared/ports.ts';
 import type { WebPage, WebTarget } from '../shared/web-port.ts';
 import { capText } from './cap-text.ts';
@@ -65,5 +66,7 @@ export function pageQuestion(page: WebPage, prompt: string): SmallPrompt {
     'The middle of the page is not here; say so if the answer may be in it.',
     MAX_READ_CHARS,
   );
-  return { purpose: 'web_page', system: SYSTEM, user: `${framed(page, text, page.url)}\n\nThe question: ${prompt}` };
+  // What nobody would see on the page is made visible, as it is in every result of a tool.
+  const user = `${cleanText(framed(page, text, page.url))}\n\nThe question: ${prompt}`;
+  return { purpose: 'web_page', system: SYSTEM, user };
 }

@@ -28,12 +28,14 @@ export interface WebDeps {
   /** What may be dialled: the public web when absent. A test's own server is reached by rules of the test, and by nothing else. */
   readonly rules?: FetchRules;
   readonly now?: () => number;
+  /** Whether a text holds a secret that Odin knows: such an address is never asked for. */
+  holdsSecret?(text: string): boolean;
 }
 
 const MAX_SESSIONS = 100;
 const MAX_LINKS = 20_000;
 
-export function openWeb({ openPool, rules, now = Date.now }: WebDeps): Web {
+export function openWeb({ openPool, rules, now = Date.now, holdsSecret = () => false }: WebDeps): Web {
   const cache = createPageCache(now);
   /** Links of the pages that a session has read, oldest first. */
   const seen = new Map<string, Set<string>>();
@@ -92,7 +94,8 @@ export function openWeb({ openPool, rules, now = Date.now }: WebDeps): Web {
     portFor: (session) => ({
       async target(url) {
         const [{ judgeUrl }, here] = await Promise.all([import('./fetch-page.ts'), rulesNow()]);
-        return judgeUrl(url, here);
+        const target = judgeUrl(url, here);
+        return target.ok && [target.value.url, decoded(target.value.url)].some(holdsSecret) ? SECRET : target;
       },
       knows: (url) => seen.get(session.sid)?.has(url) === true || session.userTexts().some((text) => names(text, url)),
       async fetch(target, signal, report) {
@@ -108,6 +111,20 @@ export function openWeb({ openPool, rules, now = Date.now }: WebDeps): Web {
       await pool?.close();
     },
   };
+}
+
+const SECRET = fail(
+  'refused',
+  'holds_secret',
+  'The address holds what looks like a key or a password. Ask for it without; WebFetch never logs in.',
+);
+
+function decoded(url: string): string {
+  try {
+    return decodeURIComponent(url);
+  } catch {
+    return url;
+  }
 }
 
 /** Whether a text names the address, fragments and the marks behind it aside. */
