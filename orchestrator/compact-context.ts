@@ -5,17 +5,15 @@ import { buildRequest, type RequestParts } from '../llm/context/build-request.ts
 import { type Draft, messagesOf, type Opening } from '../llm/context/draft.ts';
 import { cutUntil } from '../llm/context/last-resort.ts';
 import { draftOf, openingWith } from '../llm/context/opening.ts';
-import type { About } from '../llm/context/processors/processor.ts';
-import { DEFAULT_PROCESSORS, makeProcessor } from '../llm/context/processors/registry.ts';
 import { estimateRequest } from '../llm/context/token-estimate.ts';
 import type { AgentEffect } from '../machines/agent/events.ts';
 import type { EventOf } from '../shared/events.ts';
 import type { ModelMessage, ToolSpec } from '../shared/messages.ts';
 import type { Failure } from '../shared/outcome.ts';
+import { runPasses } from './compaction-passes.ts';
 import { MIN_OUTPUT_TOKENS, takenBy } from './context-fit.ts';
 import { pickModel } from './pick-model.ts';
-import { restatedOf, taskOf } from './restate.ts';
-import { summarize } from './summarize.ts';
+import { restatedOf } from './restate.ts';
 import type { TurnDeps } from './turn.ts';
 
 type Compact = Extract<AgentEffect, { type: 'compact' }>;
@@ -41,15 +39,15 @@ export async function compactContext(
   const model = pickModel(start, index);
   const window = deps.contextWindow(model);
   const taken = takenBy(deps, model);
-  const { history, tokens: counted } = deps.memory;
+  const { history } = deps.memory;
   const draft = draftOf(history.messages);
   const scale = sizeScale(deps, partsOf(deps, start, specs, model));
   const restated = restatedOf(deps.memory, deps.root);
-  const openingOf = (share: number): Opening =>
+  const openingOf = (part: number): Opening =>
     openingWith(restated, {
-      task: Math.floor(0.75 * share * taken),
-      earlier: Math.floor(0.3 * share * taken),
-      summary: Math.floor(0.3 * share * taken),
+      task: Math.floor(0.75 * part * taken),
+      earlier: Math.floor(0.3 * part * taken),
+      summary: Math.floor(0.3 * part * taken),
     });
   let opening = openingOf(1);
   const sizeOf = (messages: readonly ModelMessage[]): number => scale.of(messages);
@@ -58,18 +56,18 @@ export async function compactContext(
   const share =
     why === 'too_long' ? Math.min(REFUSED_TARGET, deps.contextSettings.target) : deps.contextSettings.target;
   const target = Math.max(share * taken, Math.min(sizeOf([]) + LEAST_SHARE * taken, 0.7 * taken));
-  const passes = await runPasses();
+  const { charsPerToken } = scale;
+  const passed = await runPasses(deps, start, { draft, why, target, charsPerToken, size }, signal);
   if (signal.aborted) return;
-  const { changed } = passes;
-  let last = passes.draft;
+  let last = passed.draft;
   // A character may be a quarter of a token or more than one: where the opening is too long, it gets less room.
-  for (const share of OPENING_SHARES) {
-    opening = openingOf(share);
-    last = cutUntil(passes.draft, (now) => size(now) <= target);
+  for (const part of OPENING_SHARES) {
+    opening = openingOf(part);
+    last = cutUntil(passed.draft, (now) => size(now) <= target);
     if (size(last) <= target) break;
   }
-  if (last !== passes.draft) changed.push(CUT_TO_FIT);
-  const messages = changed.length === 0 ? history.messages : messagesOf(last, opening);
+  const processors = last === passed.draft ? passed.changed : [...passed.changed, CUT_TO_FIT];
+  const messages = processors.length === 0 ? history.messages : messagesOf(last, opening);
   const tokensAfter = sizeOf(messages);
   const failure =
     tokensAfter + MIN_OUTPUT_TOKENS > window
@@ -83,58 +81,13 @@ export async function compactContext(
     op,
     why,
     messages: { inline: messages },
-    processors: changed,
+    processors,
     replaced: last.gone - draft.gone,
     window,
     tokensBefore: scale.before,
     tokensAfter,
     at: deps.now(),
   });
-
-  /** Until it fits; when it was asked for, at least up to the first summary. */
-  async function runPasses(): Promise<{ readonly draft: Draft; readonly changed: string[] }> {
-    const changed: string[] = [];
-    let now = draft;
-    let wanted = why === 'asked';
-    for (const settings of deps.contextSettings.processors ?? DEFAULT_PROCESSORS) {
-      const excess = size(now) - target;
-      if (excess <= 0 && !wanted) break;
-      if (signal.aborted) break;
-      const about: About = {
-        task: taskOf(deps.memory, deps.root, deps.contextSettings.keepRecent),
-        keepRecent: deps.contextSettings.keepRecent,
-        excessChars: Math.max(0, Math.ceil(excess * scale.charsPerToken)),
-      };
-      const step = makeProcessor(settings)(now, about);
-      const next = step.type === 'done' ? step.draft : step.apply(await summaryOf(step.older, now.summary));
-      if (step.type === 'summarise') wanted = false;
-      if (next !== now) changed.push(settings.use);
-      now = next;
-    }
-    return { draft: now, changed };
-  }
-
-  /** Null when there is none; the user is told why. */
-  async function summaryOf(older: readonly ModelMessage[], earlier: string | null): Promise<string | null> {
-    const outcome = await summarize(
-      deps.smallModel,
-      {
-        older,
-        earlier,
-        focus: deps.memory.window.wish ?? '',
-        model: start.smallModel,
-        window: deps.contextWindow(start.smallModel),
-        tokens: counted,
-        timeoutMs: deps.contextSettings.summaryTimeoutMs,
-      },
-      signal,
-    );
-    if (outcome.ok) return deps.scrub(deps.clean(outcome.value));
-    if (signal.aborted) return null;
-    const text = `No summary of the older messages: ${outcome.failure.message} Their long results are cut instead.`;
-    deps.recorder.record({ type: 'update', seq: start.seq, text: deps.scrub(text), at: deps.now() });
-    return null;
-  }
 }
 
 const partsOf = (
