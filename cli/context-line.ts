@@ -17,9 +17,19 @@ function whyOf({ why, tokensBefore, window }: Compacted): string {
 
 function whatOf({ processors, replaced }: Compacted): string {
   const older = `${replaced} older ${replaced === 1 ? 'message' : 'messages'}`;
-  if (replaced > 0) return `${processors.includes('summarizeOlderThanN') ? 'summarised' : 'left out'} ${older}`;
-  if (processors.includes('cutToFit')) return 'cut long texts, the newest too';
-  return processors.length === 0 ? 'nothing to cut' : 'cut long results';
+  const isCut = processors.some((name) => CUTS.has(name));
+  const done = [
+    ...(replaced > 0 ? [`${processors.includes('summarizeOlderThanN') ? 'summarised' : 'left out'} ${older}`] : []),
+    // What is cut in messages that are replaced afterwards need not be told.
+    ...(processors.includes('cutToFit')
+      ? ['cut long texts, the newest too']
+      : isCut && replaced === 0
+        ? ['cut long results']
+        : []),
+  ];
+  return done.length === 0 ? 'nothing to cut' : done.join(' and ');
 }
+
+const CUTS: ReadonlySet<string> = new Set(['truncateLongTools', 'dropLessRelevant', 'summarizeOlderThanN']);
 
 const short = (tokens: number): string => (tokens < 1_000 ? String(tokens) : `${Math.round(tokens / 1_000)}k`);

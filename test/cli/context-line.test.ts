@@ -23,6 +23,9 @@ test('O21: one line says why the context was made smaller, how, and what is left
   expect(contextLine({ ...compacted, processors: ['keepLastN'], replaced: 1 })).toContain(
     ': left out 1 older message,',
   );
+  expect(contextLine({ ...compacted, processors: ['summarizeOlderThanN', 'cutToFit'], replaced: 2 })).toContain(
+    ': summarised 2 older messages and cut long texts, the newest too, now 41k',
+  );
   expect(contextLine({ ...compacted, why: 'too_long' })).toMatch(
     /^the model refused the context as too long \(about 164k tokens\): /,
   );
