@@ -10,6 +10,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { pipeline } from 'node:stream/promises';
 import { ulid } from '../shared/ids.ts';
+import { killPoint } from '../shared/kill-point.ts';
 import { Bug } from '../shared/outcome.ts';
 import {
   type ArchiveHeader,
@@ -75,6 +76,7 @@ export async function archiveSession(
     const lines = archiveLines(header, rawLog(redis, sid, lastId), numbers);
     await pipeline(lines, createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true }));
     onStep('written');
+    killPoint('archive:written');
     await rename(draft, archivePath(home, sid));
   } catch (error) {
     await rm(draft, { force: true });
@@ -85,6 +87,7 @@ export async function archiveSession(
   const written = await readArchive(home, sid);
   if (written === null) throw new Bug(`The archive of ${sid} is not where it was put.`);
   onStep('checked');
+  killPoint('archive:checked');
   const { ws } = header;
   const verdict = await redis.oremove(
     [

@@ -6,6 +6,7 @@
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventOf, JournalEvent } from '../shared/events.ts';
+import { killPoint } from '../shared/kill-point.ts';
 import { isMode, type Mode } from '../shared/modes.ts';
 import { Bug } from '../shared/outcome.ts';
 import { Fenced, type JournalPort } from '../shared/ports.ts';
@@ -90,6 +91,7 @@ export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
         const [verdict] = await patiently(own.waits, () =>
           redis.oappend([session.log], [own.epoch, sent + 1, ...texts]),
         );
+        killPoint('journal:appended');
         if (verdict !== 'ok') throw fence(verdict);
         sent += batch.length;
         own.pen?.note(`${own.epoch}-${sent}`);
@@ -136,12 +138,14 @@ export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
       const { meta, log, inbox, changes } = session;
       const owners = keys.owners(hostname());
       const text = encode(own.writer, event);
+      killPoint('journal:finishing');
       const [verdict, next, mode] = await patiently(own.waits, () =>
         redis.odone(
           [meta, log, inbox, changes, owners, workspace.pending, workspace.sessions],
           [own.epoch, sent + 1, own.seq, own.sid, Date.now(), text],
         ),
       );
+      killPoint('journal:finished');
       if (verdict !== 'ok') throw fence(verdict);
       appended += 1;
       own.pen?.note(`${own.epoch}-${appended}`);

@@ -6,6 +6,7 @@ import type { AgentEffect } from '../machines/agent/events.ts';
 import { REPEATS_TOLD } from '../machines/agent/repeats.ts';
 import type { EventOf } from '../shared/events.ts';
 import { type OpId, opId, sha256 } from '../shared/ids.ts';
+import { killPoint } from '../shared/kill-point.ts';
 import { type ModelAnswer, type ToolSpec, toolCallsOf, type Usage } from '../shared/messages.ts';
 import { fail, type Outcome, ok, UserError } from '../shared/outcome.ts';
 import type { ModelDelta, ModelProvider } from '../shared/ports.ts';
@@ -80,6 +81,7 @@ export async function callModel(
       })
     : provider;
   await ready;
+  killPoint('model:answered');
   if (outcome.ok) recordAnswer(deps, start.seq, op, outcome.value, fit.tokens);
   else {
     const failure = scrubJson(outcome.failure, deps.scrub);

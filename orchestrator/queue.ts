@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Job, Queue, Worker } from 'bullmq';
 import * as z from 'zod';
+import { killPoint } from '../shared/kill-point.ts';
 import { MODES } from '../shared/modes.ts';
 import { Fenced } from '../shared/ports.ts';
 import type { Owner } from './journal.ts';
@@ -94,6 +95,7 @@ export async function openTurnQueue(
     const gen = Number(jobId.slice(jobId.lastIndexOf('_') + 1)) || 0;
     try {
       const next = await processor({ sid, seq, mode, gen, job: { id: jobId, token } }, own.abort.signal);
+      killPoint('queue:promoting');
       if (next !== null) await add(next);
     } catch (error) {
       if (!(error instanceof Fenced)) throw error;

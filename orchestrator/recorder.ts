@@ -6,6 +6,7 @@
 // have lost the workspace while it slept.
 
 import type { EventOf, JournalEvent } from '../shared/events.ts';
+import { killPoint } from '../shared/kill-point.ts';
 import type { JournalPort } from '../shared/ports.ts';
 import { isLarge, withBlob } from './payloads.ts';
 import type { SessionMemory } from './session-memory.ts';
@@ -46,6 +47,7 @@ export function createRecorder(ports: RecorderPorts): Recorder {
   const append = (event: JournalEvent, stored: JournalEvent): Promise<void> =>
     ports.journal.append(stored).then((id) => {
       ports.memory.upTo = id;
+      killPoint(`durable:${event.type}`);
       ports.onDurable(id, event);
     });
 
@@ -75,6 +77,7 @@ export function createRecorder(ports: RecorderPorts): Recorder {
       last = previous.then(() => sent);
       last.catch(() => {});
       sent.catch(() => {});
+      killPoint(`recorded:${event.type}`);
       ports.onRecorded(event);
     },
     async flushed() {

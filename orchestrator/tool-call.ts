@@ -9,6 +9,7 @@ import type { JournalEvent, Question, SettledKind, ToolCallSummary } from '../sh
 import { settledKindOf } from '../shared/events.ts';
 import { idempotencyKey } from '../shared/ids.ts';
 import type { Json } from '../shared/json.ts';
+import { killPoint } from '../shared/kill-point.ts';
 import { Bug, type Failure, type Outcome } from '../shared/outcome.ts';
 import type { LivePort, PermissionAnswer, PermissionPort } from '../shared/ports.ts';
 import { type Scrub, scrubJson } from '../shared/scrub.ts';
@@ -90,6 +91,7 @@ export function startToolCall(
       deps.record({ type: 'tool.intent', op: call.op, key, intent, at: deps.now() });
       actor.send({ type: 'intent.journaled' });
       await deps.flushed();
+      killPoint('tool:intended');
       abort.signal.throwIfAborted();
     },
   });
@@ -188,6 +190,7 @@ export function startToolCall(
     } catch (error) {
       outcome = { ok: false, failure: thrown(deps, call, error) };
     }
+    killPoint('tool:executed');
     if (!outcome.ok) return { type: 'executed', kind: settledKindOf(outcome.failure.kind), failure: outcome.failure };
     result = outcome.value;
     return { type: 'executed', kind: 'ok', failure: null };

@@ -82,6 +82,8 @@ const result = await build({
   external,
   plugins: [lazyCommonJs],
   keepNames: true,
+  // Crash points are for runs from source alone.
+  define: { 'process.env.ODIN_KILL_POINTS': 'undefined' },
   legalComments: 'none',
   logLevel: 'error',
 }).catch(() => process.exit(1));

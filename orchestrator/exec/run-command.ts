@@ -4,6 +4,7 @@
 import { realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CappedOutput, CommandRequest, CommandResult, StopReason } from '../../shared/exec-port.ts';
+import { killPoint } from '../../shared/kill-point.ts';
 import { commandEnv, markOf } from './command-env.ts';
 import { guardControl, releaseControl } from './guard-control.ts';
 import { killRest, killTree, type Tree } from './kill-tree.ts';
@@ -66,6 +67,7 @@ export async function startCommand(
     releaseControl(dir);
     throw error;
   });
+  killPoint('command:started');
   return { tree: { group: child.pid as number, mark, cgroup, confined: sandbox !== null }, gone };
 }
 

@@ -22,6 +22,7 @@ import {
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { sha256 } from '../../shared/ids.ts';
+import { killPoint } from '../../shared/kill-point.ts';
 import { fail, type Outcome, ok } from '../../shared/outcome.ts';
 import { fileFailure } from './failures.ts';
 import { type FileStamp, sameStamp, stampOf } from './file-stamp.ts';
@@ -76,11 +77,13 @@ export async function replaceFile(replacement: Replacement): Promise<Outcome<Rep
     if (written) {
       // Another process that took the same temporary name would have its own file there.
       if (lstatSync(temp, { bigint: true }).ino !== written.ino) return ok({ done: false });
+      killPoint('file:replacing');
       renameSync(temp, path);
       temp = undefined;
     } else {
       unlinkSync(path);
     }
+    killPoint('file:replaced');
     replacement.renamed(folder);
     const stats = written && lstatSync(path, { bigint: true, throwIfNoEntry: false });
     // The content is what was written only if nobody has touched it: same file, same time of change.
