@@ -35,12 +35,14 @@ export function replayMessage(start: EventOf<'msg.start'>): ReplayedMessage {
   let asked: AgentEffect | null = null;
   let finish: Finish | null = null;
   let requested = false;
+  let atWork: Extract<AgentEffect, { type: 'callModel' | 'compact' }> | null = null;
   const calls = new Map<OpId, ReplayedCall>();
   const settled = new Set<OpId>();
 
   const perform = (effect: AgentEffect): void => {
     if (effect.type === 'finish') finish = effect;
     if (effect.type === 'callModel') requested = false;
+    if (effect.type === 'callModel' || effect.type === 'compact') atWork = effect;
     if (effect.type !== 'abortModel' && effect.type !== 'abortTools' && effect.type !== 'noteUnexpected')
       asked = effect;
   };
@@ -50,6 +52,9 @@ export function replayMessage(start: EventOf<'msg.start'>): ReplayedMessage {
   /** Whether the effect that was asked for last is of this type and about this operation. */
   const isAsked = (type: AgentEffect['type'], op: OpId): boolean =>
     asked?.type === type && 'op' in asked && asked.op === op;
+  /** Or was, when the message came to its end: what was under way then still comes back. */
+  const isOpen = (type: 'callModel' | 'compact', op: OpId): boolean =>
+    isAsked(type, op) || (finish !== null && atWork?.type === type && atWork.op === op);
   const isCall = (op: OpId): boolean =>
     asked?.type === 'startTools' ? asked.calls.some((call) => call.op === op) : settled.has(op);
   const differs = (found: string): Mismatch => ({ expected: describe(asked, models), found });
@@ -70,15 +75,15 @@ export function replayMessage(start: EventOf<'msg.start'>): ReplayedMessage {
         return right ? null : differs(`a request ${event.op}, try ${event.attempt}, to ${event.model}`);
       }
       case 'llm.res':
-        return isAsked('callModel', event.op) && requested
+        return isOpen('callModel', event.op) && requested
           ? null
           : differs(`an answer to ${event.op}, which was not asked for`);
       case 'llm.fail':
       case 'context.full':
-        return isAsked('callModel', event.op) ? null : differs(`${event.type} of ${event.op}`);
+        return isOpen('callModel', event.op) ? null : differs(`${event.type} of ${event.op}`);
       case 'compact.done':
       case 'compact.fail':
-        return isAsked('compact', event.op) ? null : differs(`${event.type} of ${event.op}`);
+        return isOpen('compact', event.op) ? null : differs(`${event.type} of ${event.op}`);
       case 'timer.set':
         return isAsked('scheduleRetry', event.op) ? null : differs(`a timer for ${event.op}`);
       case 'tool.start':
