@@ -31,9 +31,17 @@ describe('docs/ says what is so', () => {
 
   test('every odin command that the pages show exists, with the options they show', async () => {
     const pages = await Promise.all(
-      ['getting-started', 'instructions', 'modes', 'configuration', 'events', 'permissions', 'budgets', 'troubles'].map(
-        (name) => read(`docs/${name}.md`),
-      ),
+      [
+        'getting-started',
+        'instructions',
+        'modes',
+        'configuration',
+        'events',
+        'permissions',
+        'budgets',
+        'troubles',
+        'durability',
+      ].map((name) => read(`docs/${name}.md`)),
     );
     const { program } = buildProgram();
     const shown = pages.join('\n').matchAll(/\bodin ([a-z]+)((?: [^`|#\n]*)?)/g);
