@@ -1,7 +1,7 @@
 // A question to the user as lines (SPEC O23, SAFETY 2.3): who asks, why, which paths lie outside, and the command or the diff with what
 // nobody would see made visible. Nothing of it is cut.
 
-import { sessionScope } from '../orchestrator/permissions-memory.ts';
+import { sessionScope } from '../agent/permissions-memory.ts';
 import { cleanLine, cleanText } from '../shared/clean-text.ts';
 import { MAIN_AGENT, type Question } from '../shared/events.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';

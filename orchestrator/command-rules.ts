@@ -1,11 +1,11 @@
 // Which command rules hold now (SAFETY R14): the settings', those kept for always, those of this run, those of the session; and
 // whether they still cover the network (SAFETY 2.3).
 
+import { grantedRules, type PermissionMemory } from '../agent/permissions-memory.ts';
+import { whyTainted } from '../agent/taint.ts';
 import type { CommandRules } from '../shared/define-tool.ts';
 import type { Config } from './config.ts';
-import { grantedRules, type PermissionMemory } from './permissions-memory.ts';
 import type { RuleStore } from './permissions-rules.ts';
-import { whyTainted } from './taint.ts';
 
 /** The rules of this moment: a call keeps those it began with, also when its own answer makes a new one. */
 export type CommandRulesSource = (memory: PermissionMemory) => () => CommandRules;

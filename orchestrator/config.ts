@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import type { Node, ParseErrorCode } from 'jsonc-parser';
 import type * as z from 'zod';
-import type { ProcessorSettings } from '../llm/context/processors/registry.ts';
+import type { ContextSettings } from '../agent/loop-deps.ts';
 import type { ProviderConfig } from '../llm/known-providers.ts';
 import type { ModelOverride } from '../llm/model-info.ts';
 import type { Mode } from '../shared/modes.ts';
@@ -50,17 +50,6 @@ export interface Config {
 
 /** Limits at which a message is stopped (SPEC E7). Absent: none. */
 export type BudgetSettings = NonNullable<ProjectConfig['budget']>;
-
-/** How the context is kept below the window (SPEC E4, O21). */
-export interface ContextSettings {
-  /** Shares of the window: when it is made smaller, and how small. */
-  readonly compactAt: number;
-  readonly target: number;
-  readonly keepRecent: number;
-  readonly summaryTimeoutMs: number;
-  /** Absent: the processors' own defaults. */
-  readonly processors?: readonly ProcessorSettings[] | undefined;
-}
 
 export interface Trust {
   readonly status: TrustStatus;

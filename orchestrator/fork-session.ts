@@ -2,11 +2,11 @@
 // first event that says where it came from. What was under way there is ended, so that no call dangles. Blobs are shared, being
 // named by their content; files in the project are not moved, and messages that wait do not come along.
 
+import { answerText, foldSaid, NOTHING_SAID } from '../agent/answer-text.ts';
 import type { EventOf, JournalEvent, Journaled } from '../shared/events.ts';
 import { sha256, ulid } from '../shared/ids.ts';
 import { addUsage, NO_USAGE } from '../shared/messages.ts';
 import { UserError } from '../shared/outcome.ts';
-import { answerText, foldSaid, NOTHING_SAID } from './answer-text.ts';
 import type { RawEntry } from './archive-file.ts';
 import type { Blobs } from './blobs.ts';
 import { claimEvent } from './claim-event.ts';

@@ -1,5 +1,6 @@
 // The facade of api.ts over an open world: what the command line may ask for, each in terms of the parts that do it.
 
+import { NO_PERMISSIONS } from '../agent/permissions-memory.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import type { Question } from '../shared/events.ts';
 import { opId, ulid } from '../shared/ids.ts';
@@ -11,8 +12,8 @@ import { sendControl } from './control.ts';
 import { followFromRedis, followOwn } from './follow-session.ts';
 import { createHooks, type Hooks } from './hooks/run-hooks.ts';
 import { createOwnership, type Ownership } from './ownership.ts';
-import { NO_PERMISSIONS, readOpenQuestions } from './permissions-memory.ts';
 import type { TurnQueue } from './queue.ts';
+import { readOpenQuestions } from './read-open-questions.ts';
 import { exportSession, readDiff, readQueued, readState, replaySession, sourceOf } from './session-reads.ts';
 import { runToolAlone } from './tool-alone.ts';
 import { openWorld, type World } from './world.ts';

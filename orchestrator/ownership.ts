@@ -2,6 +2,8 @@
 // dispatcher, and takes the requests of other processes from the control stream: cancels, and answers to questions. A holder that is
 // stopped or blocked is found by its lease (workspace-lease.ts, watch-owner.ts).
 
+import { grantedHosts } from '../agent/permissions-memory.ts';
+import { retryDelayMs } from '../agent/retry-delay.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import type { ToolContext } from '../shared/define-tool.ts';
 import { UserError } from '../shared/outcome.ts';
@@ -19,10 +21,9 @@ import { openMarks } from './journal-marks.ts';
 import { openSnapshots } from './journal-snapshot.ts';
 import { createPauses } from './pauses.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
-import { grantedHosts, readOpenQuestions } from './permissions-memory.ts';
+import { readOpenQuestions } from './read-open-questions.ts';
 import { type Lock, lock, tryLock } from './process-lock.ts';
 import { resumeEffect } from './resume-effect.ts';
-import { retryDelayMs } from './retry-delay.ts';
 import { createSessionRunner, type SessionRunner } from './session-runner.ts';
 import { untilSilent } from './watch-owner.ts';
 import { type Holder, LEASE_MS, type Lease, type LeaseEvents, takeLease } from './workspace-lease.ts';

@@ -4,7 +4,7 @@
 import type { PermissionDecision, Question } from '../shared/events.ts';
 import type { PermissionAnswer, PermissionPort } from '../shared/ports.ts';
 import type { PermissionPolicy, SeenQuestion } from './api.ts';
-import { isProtected } from './permissions-memory.ts';
+import { isProtected } from '../agent/permissions-memory.ts';
 
 export interface Permissions {
   forSession(sid: string): PermissionPort;

@@ -1,66 +1,24 @@
 // What the owner of a session holds in memory: the folds of its journal. Rebuilt from the journal at any time.
 
-import type { ToldFacts } from '../llm/context/facts.ts';
-import { EMPTY_HISTORY, foldHistory, type History } from '../llm/context/history.ts';
-import { foldTokens, NO_TOKENS, type TokenMemory } from '../llm/context/token-estimate.ts';
-import { foldWindow, NO_WINDOW, type WindowMemory } from '../llm/context/window-memory.ts';
+import { type AgentMemory, emptyAgentMemory, foldAgentMemory } from '../agent/memory.ts';
 import type { JournalEvent } from '../shared/events.ts';
-import { sha256 } from '../shared/ids.ts';
-import type { State } from '../shared/state.ts';
 import { EMPTY_FILE_HISTORY, type FileHistory, foldFileHistory } from './files/file-history.ts';
-import { foldPermissions, NO_PERMISSIONS, type PermissionMemory } from './permissions-memory.ts';
-import { emptyState, foldState } from './state.ts';
 
-export interface SessionMemory {
-  state: State;
-  history: History;
+export interface SessionMemory extends AgentMemory {
   files: FileHistory;
-  permissions: PermissionMemory;
-  told: ToldFacts;
-  /** What is known of how many tokens the next request has. */
-  tokens: TokenMemory;
-  /** And of how they fit the window. */
-  window: WindowMemory;
   /** Id of the last event that is in the folds; where the next read of the log goes on. */
   upTo: string;
-  /** Running hash of the prompt's messages, so that hashing a request costs only what is new in it. */
-  prompt: { readonly hash: string; readonly count: number };
 }
 
 export const emptyMemory = (sid: string): SessionMemory => ({
-  state: emptyState(sid),
-  history: EMPTY_HISTORY,
+  ...emptyAgentMemory(sid),
   files: EMPTY_FILE_HISTORY,
-  permissions: NO_PERMISSIONS,
-  told: new Map(),
-  tokens: NO_TOKENS,
-  window: NO_WINDOW,
   upTo: '0-0',
-  prompt: { hash: '', count: 0 },
 });
 
 /** Folds one more event, payloads inline. `id` is unknown while its append is under way. */
 export function remember(memory: SessionMemory, event: JournalEvent, id: string | null): void {
-  memory.state = foldState(memory.state, { id: id ?? memory.state.upTo, event });
-  memory.history = foldHistory(memory.history, event);
-  memory.tokens = foldTokens(memory.tokens, event, memory.history.messages);
-  memory.window = foldWindow(memory.window, event);
+  foldAgentMemory(memory, event, id ?? memory.state.upTo);
   memory.files = foldFileHistory(memory.files, event);
-  memory.permissions = foldPermissions(memory.permissions, event);
-  if (event.type === 'compact.done') {
-    // What was told stood in what is gone now.
-    memory.told = new Map();
-    memory.prompt = { hash: '', count: 0 };
-  }
   if (id !== null) memory.upTo = id;
-}
-
-/** Hash of the next request: chained over what is new in it, so that its cost does not grow with the history. */
-export function promptHash(memory: SessionMemory, prefix: string, facts: string | null): string {
-  const { messages } = memory.history;
-  const hash = sha256(
-    `${memory.prompt.hash}|${prefix}|${facts}|${JSON.stringify(messages.slice(memory.prompt.count))}`,
-  );
-  memory.prompt = { hash, count: messages.length };
-  return hash;
 }

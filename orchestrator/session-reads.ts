@@ -1,5 +1,6 @@
 // What any process can read of a session, running or not: its state, its journal, its waiting messages, its file changes.
 
+import { emptyState, foldState } from '../agent/state.ts';
 import type { Journaled } from '../shared/events.ts';
 import type { FileIntent } from '../shared/files-port.ts';
 import type { Json } from '../shared/json.ts';
@@ -13,7 +14,6 @@ import { openSnapshots } from './journal-snapshot.ts';
 import { type JournalSource, readJournal } from './journal-source.ts';
 import { withInlinePayload } from './payloads.ts';
 import type { ReplayReport } from './replay.ts';
-import { emptyState, foldState } from './state.ts';
 import type { World } from './world.ts';
 
 /** State = fold(journal), with the messages that wait. Throws UserError when the session is unknown. */

@@ -11,7 +11,8 @@ import type { Todo } from '../shared/state.ts';
 import { createStreamView, type StreamView } from '../shared/stream-view.ts';
 import type { ModelPair } from './api.ts';
 import type { Blobs } from './blobs.ts';
-import { spentBy } from './budget/spending.ts';
+import { spentBy } from '../agent/accounts.ts';
+import { Left } from '../agent/loop.ts';
 import { claimEvent } from './claim-event.ts';
 import type { EventBus } from './event-bus.ts';
 import { runFileCommand } from './file-command.ts';
@@ -25,12 +26,12 @@ import { closeRewound, rewoundEnd } from './journal-rewound.ts';
 import type { Snapshots } from './journal-snapshot.ts';
 import { type LiveStream, openLiveStream } from './live-stream.ts';
 import { type OnPause, putPatiently } from './pauses.ts';
-import type { PermissionMemory } from './permissions-memory.ts';
+import type { PermissionMemory } from '../agent/permissions-memory.ts';
 import { createRecorder } from './recorder.ts';
 import type { OdinRedis } from './redis.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { createRecall } from './session-recall.ts';
-import { type GivenTurnDeps, Left, type RunningTurn, startTurn, type TurnEnd } from './turn.ts';
+import { type GivenTurnDeps, type RunningTurn, startTurn, type TurnEnd } from './turn.ts';
 import type { Turn } from './turn-ticket.ts';
 
 export interface RunnerDeps {

@@ -1,6 +1,7 @@
 // Runs one tool call: the tool machine decides, this file performs its effects. Every call ends in exactly one tool.done
 // in the journal, whatever the tool does (SPEC E3, O9); nothing here ends the run.
 
+import { denialOf, isGranted } from '../agent/permissions-memory.ts';
 import { startActor } from '../machines/host.ts';
 import type { ToolEffectRequest, ToolEvent } from '../machines/tool/events.ts';
 import { toolMachine } from '../machines/tool/machine.ts';
@@ -17,7 +18,6 @@ import type { ToolRule } from './config-schema.ts';
 import { afterCall, askedByHooks, passHooks } from './hooks/hooked-call.ts';
 import type { CallResult, Hooks } from './hooks/run-hooks.ts';
 import { questionOf, ruledGate } from './permissions-gate.ts';
-import { denialOf, isGranted } from './permissions-memory.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { toolDone } from './tool-done.ts';
 

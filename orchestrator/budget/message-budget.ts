@@ -1,6 +1,7 @@
 // The budget of one message as its turn sees it (SPEC E7): room for each call before it is made, what is left when it is over. What is
 // spent is read from the folds of the journal, so a message that is resumed after a crash has no new budget.
 
+import type { BudgetedCall, PlannerBudget } from '../../agent/loop-deps.ts';
 import type { TokenMemory } from '../../llm/context/token-estimate.ts';
 import { type ModelTable, priceFor } from '../../llm/model-info.ts';
 import type { EventOf, JournalEvent, LimitKind } from '../../shared/events.ts';
@@ -35,27 +36,11 @@ export interface BudgetDeps {
   now(): number;
 }
 
-/** A call that is about to be made. */
-export interface BudgetedCall {
-  /** `provider/name`. */
-  readonly model: string;
-  readonly inputTokens: number;
-  readonly maxOutputTokens: number;
-}
-
 export type RoomOrLimit = Reservation | { readonly limit: LimitKind; readonly message: string };
 
-export interface MessageBudget {
+export interface MessageBudget extends PlannerBudget {
   /** Room for a call, or which limit stands in its way; null when the signal aborted while it waited. At once, unless it must wait for others. */
   room(call: BudgetedCall, signal: AbortSignal): RoomOrLimit | null | Promise<RoomOrLimit | null>;
-  /** The same for the planner, as the longest answer that there is room for. A limit is recorded, which ends the message, and comes back as null. */
-  plannerRoom(call: BudgetedCall, signal: AbortSignal): number | null | Promise<number | null>;
-  /** The planner's call is over, whatever came of it, and its end is recorded. */
-  settlePlanner(): void;
-  /** A line for the planner when a limit is near; null while none is. */
-  near(): string | null;
-  /** Records the limit in time when it is reached; not while `isOver`. Returns how to stop the clock. */
-  startClock(isOver: () => boolean): () => void;
 }
 
 /** From this share of a limit on the planner is told. */

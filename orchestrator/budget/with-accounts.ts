@@ -1,10 +1,8 @@
 // Binds a turn to its message's budget and accounts (SPEC E7, E16): the planner and every call of the lesser model ask for room first, and
 // what they have used is in the journal after.
 
-import { estimateText, type TokenMemory } from '../../llm/context/token-estimate.ts';
 import { costOf } from '../../llm/model-info.ts';
 import type { EventOf, JournalEvent } from '../../shared/events.ts';
-import type { ModelAnswer, Usage } from '../../shared/messages.ts';
 import { createSmallModel } from '../small-model.ts';
 import type { GivenTurnDeps, UnhookedTurnDeps } from '../turn.ts';
 import { openMessageBudget } from './message-budget.ts';
@@ -34,17 +32,4 @@ export function withAccounts(
     smallModel,
     context: (call, more) => ({ ...deps.context(call, more), model: smallModel }),
   };
-}
-
-/** An answer's usage as its provider counted it, or an estimate, marked as such, where it counts nothing. */
-export function countedUsage(
-  tokens: TokenMemory,
-  answer: ModelAnswer,
-  inputEstimate: number,
-): { readonly usage: Usage; readonly estimated?: true } {
-  const { usage, parts, model } = answer;
-  if (usage.input > 0 && (usage.output > 0 || parts.length === 0)) return { usage };
-  const said = parts.map((part) => (part.type === 'tool_call' ? part.name + part.rawArgs : part.text)).join('\n');
-  const output = usage.output > 0 ? usage.output : estimateText(tokens, model, said);
-  return { usage: { ...usage, input: usage.input > 0 ? usage.input : inputEstimate, output }, estimated: true };
 }

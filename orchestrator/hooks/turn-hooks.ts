@@ -1,30 +1,13 @@
 // Where in a message the hooks come in (SPEC E5), all but those of a tool call. turn.ts calls these at the points they name; without
 // hooks each is a test for null.
 
-import type { AgentEffect } from '../../machines/agent/events.ts';
-import type { EventOf, JournalEvent } from '../../shared/events.ts';
+import type { LoopHooks } from '../../agent/loop-deps.ts';
+import type { EventOf } from '../../shared/events.ts';
 import { inlineOf } from '../../shared/events.ts';
 import { textOf } from '../../shared/messages.ts';
 import type { LivePort } from '../../shared/ports.ts';
-import type { TurnDeps, TurnEnd, UnhookedTurnDeps } from '../turn.ts';
+import type { TurnDeps, UnhookedTurnDeps } from '../turn.ts';
 import { createHooks } from './run-hooks.ts';
-
-type Effect<T extends AgentEffect['type']> = Extract<AgentEffect, { readonly type: T }>;
-
-export interface TurnHooks {
-  /** `call` is made when no hook is against it, with what hooks have to say to the model. */
-  askModel(
-    effect: Effect<'callModel'>,
-    call: (note: string | null) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void>;
-  compacting(effect: Effect<'compact'>): void;
-  recorded(event: JournalEvent): void;
-  /** Null when nobody waits for the end. */
-  readonly done: ((end: TurnEnd) => Promise<void>) | null;
-  /** The message's end is not to wait for hooks any longer. */
-  abort(): void;
-}
 
 /** What a turn works with, its hooks bound to this message. */
 export function withHooks(given: UnhookedTurnDeps, start: EventOf<'msg.start'>): TurnDeps {
@@ -48,7 +31,10 @@ export function withHooks(given: UnhookedTurnDeps, start: EventOf<'msg.start'>):
   return { ...deps, live, hooks };
 }
 
-export function createTurnHooks(deps: TurnDeps, start: EventOf<'msg.start'>): TurnHooks {
+export function createTurnHooks(
+  deps: Pick<TurnDeps, 'hooks' | 'memory' | 'record' | 'now'>,
+  start: EventOf<'msg.start'>,
+): LoopHooks {
   const { observe, beforeLLM, done } = deps.hooks;
   const end = new AbortController();
   let step = 0;

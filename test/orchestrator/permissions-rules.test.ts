@@ -10,7 +10,7 @@ import {
   isGranted,
   NO_PERMISSIONS,
   openQuestions,
-} from '../../orchestrator/permissions-memory.ts';
+} from '../../agent/permissions-memory.ts';
 import { openRuleStore, tooWideRule } from '../../orchestrator/permissions-rules.ts';
 import { acceptFolder, revokeTrust } from '../../orchestrator/trust.ts';
 import type { JournalEvent, PermissionDecision, Question } from '../../shared/events.ts';

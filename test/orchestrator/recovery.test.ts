@@ -8,7 +8,7 @@ import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts'
 import { MAX_ATTEMPTS_BEFORE_FALLBACK } from '../../machines/agent/machine.ts';
 import { REPEATS_STOPPED } from '../../machines/agent/repeats.ts';
 import type { Odin } from '../../orchestrator/api.ts';
-import { retryDelayMs } from '../../orchestrator/retry-delay.ts';
+import { retryDelayMs } from '../../agent/retry-delay.ts';
 import type { JournalEvent } from '../../shared/events.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
 import { only, type World, withWorld } from '../support/odin-world.ts';

@@ -1,10 +1,10 @@
 // Once the model has read a stranger's words, no rule lets a command out to the network unasked (SAFETY 2.3).
 
 import { expect, test } from '@jest/globals';
+import { foldPermissions, isGranted, NO_PERMISSIONS } from '../../agent/permissions-memory.ts';
+import { foldTaint, NO_TAINT, whyTainted } from '../../agent/taint.ts';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
 import type { Odin, PermissionPolicy } from '../../orchestrator/api.ts';
-import { foldPermissions, isGranted, NO_PERMISSIONS } from '../../orchestrator/permissions-memory.ts';
-import { foldTaint, NO_TAINT, whyTainted } from '../../orchestrator/taint.ts';
 import { acceptFolder, revokeTrust } from '../../orchestrator/trust.ts';
 import { findRoot } from '../../orchestrator/workspace.ts';
 import type { EventOf, JournalEvent, Question, SettledKind } from '../../shared/events.ts';

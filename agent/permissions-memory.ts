@@ -1,14 +1,11 @@
 // What the journal knows of questions (SPEC O23, O24): those of the running message that are open, their answers, what was allowed
 // for the session, and whose words it has read (taint.ts). A fold, so that a crash forgets nothing and nobody keeps a second list.
 
-import type { JournalEvent, Journaled, Question } from '../shared/events.ts';
+import type { JournalEvent, Question } from '../shared/events.ts';
 import type { OpId } from '../shared/ids.ts';
 import type { PermissionAnswer } from '../shared/ports.ts';
 import { coversHost } from '../shared/web-host.ts';
 import { isSecretFile, isSteeringPath } from '../tools/protected-paths.ts';
-import { decode } from './journal-read.ts';
-import { keys } from './keys.ts';
-import type { OdinRedis } from './redis.ts';
 import { foldTaint, NO_TAINT, type Taint } from './taint.ts';
 
 export interface AskedQuestion {
@@ -63,22 +60,6 @@ function foldQuestions(memory: PermissionMemory, event: JournalEvent): Permissio
 /** Questions of the running message that nobody has answered. */
 export const openQuestions = ({ asked, answers }: PermissionMemory): readonly AskedQuestion[] =>
   [...asked.values()].filter(({ question }) => !answers.has(question.id));
-
-/** The open questions of a session, from its journal's end back to where the running message began. */
-export async function readOpenQuestions(redis: OdinRedis, sid: string): Promise<readonly AskedQuestion[]> {
-  const events: Journaled[] = [];
-  let before = '+';
-  while (events.at(-1)?.event.type !== 'msg.start') {
-    const page = await redis.xrevrange(keys.session(sid).log, before, '-', 'COUNT', 100);
-    for (const entry of page) {
-      events.push(decode(entry));
-      if (events.at(-1)?.event.type === 'msg.start') break;
-    }
-    if (page.length < 100) break;
-    before = `(${events.at(-1)?.id}`;
-  }
-  return openQuestions(events.reduceRight((memory, { event }) => foldPermissions(memory, event), NO_PERMISSIONS));
-}
 
 /**
  * Whether an answer for the session covers this question too: the same rule, the same folder, or exactly the same question, asked for

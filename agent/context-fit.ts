@@ -5,7 +5,7 @@ import { estimateRequest } from '../llm/context/token-estimate.ts';
 import type { CompactReason, EventOf } from '../shared/events.ts';
 import type { OpId } from '../shared/ids.ts';
 import type { ModelRequest } from '../shared/messages.ts';
-import type { TurnDeps } from './turn.ts';
+import type { LoopDeps } from './loop-deps.ts';
 
 export interface Fit {
   /** Input tokens of the request, as estimated. */
@@ -24,7 +24,7 @@ const MAX_RESERVED_TOKENS = 16_000;
 const REGROWN = 1.1;
 
 export function checkFit(
-  deps: Pick<TurnDeps, 'memory' | 'contextWindow' | 'contextSettings' | 'now'>,
+  deps: Pick<LoopDeps, 'memory' | 'contextWindow' | 'contextSettings' | 'now'>,
   { op, model, request, facts }: FitQuestion,
 ): Fit {
   const { window: known, tokens: counted } = deps.memory;
@@ -50,7 +50,7 @@ export function checkFit(
 }
 
 /** The model's window; what it has refused before it will refuse again, whatever the table says of it. */
-export function takenBy({ memory, contextWindow }: Pick<TurnDeps, 'memory' | 'contextWindow'>, model: string): number {
+export function takenBy({ memory, contextWindow }: Pick<LoopDeps, 'memory' | 'contextWindow'>, model: string): number {
   const { refused } = memory.window;
   return refused?.model === model ? Math.min(contextWindow(model), refused.tokens) : contextWindow(model);
 }

@@ -1,9 +1,9 @@
 // The summary of older messages: asked for in pieces, merged, and given up when it takes too long.
 
 import { expect, test } from '@jest/globals';
+import { type SummaryQuestion, summarize } from '../../agent/summarize.ts';
 import { countTokens } from '../../llm/context/token-count.ts';
 import { NO_TOKENS } from '../../llm/context/token-estimate.ts';
-import { type SummaryQuestion, summarize } from '../../orchestrator/summarize.ts';
 import type { ModelMessage } from '../../shared/messages.ts';
 import { fail, type Outcome, ok } from '../../shared/outcome.ts';
 import type { SmallModelPort, SmallPrompt } from '../../shared/ports.ts';

@@ -5,9 +5,9 @@ import type { Draft } from '../llm/context/draft.ts';
 import { DEFAULT_PROCESSORS, makeProcessor } from '../llm/context/processors/registry.ts';
 import type { CompactReason, EventOf } from '../shared/events.ts';
 import type { ModelMessage } from '../shared/messages.ts';
+import type { LoopDeps } from './loop-deps.ts';
 import { taskOf } from './restate.ts';
 import { summarize } from './summarize.ts';
-import type { TurnDeps } from './turn.ts';
 
 export interface PassesInput {
   readonly draft: Draft;
@@ -27,7 +27,7 @@ export interface Passed {
 
 /** Goes on until the target is reached; when a smaller context was asked for, at least up to the first summary. */
 export async function runPasses(
-  deps: TurnDeps,
+  deps: LoopDeps,
   start: EventOf<'msg.start'>,
   { draft, why, target, charsPerToken, size }: PassesInput,
   signal: AbortSignal,
@@ -56,7 +56,7 @@ export async function runPasses(
 
 /** Null when there is none; the user is told why. */
 async function summaryOf(
-  deps: TurnDeps,
+  deps: LoopDeps,
   start: EventOf<'msg.start'>,
   older: readonly ModelMessage[],
   earlier: string | null,

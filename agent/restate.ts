@@ -3,14 +3,14 @@
 import type { Restated } from '../llm/context/opening.ts';
 import type { Task } from '../llm/context/relevance.ts';
 import { toolCallsOf } from '../shared/messages.ts';
+import type { AgentMemory } from './memory.ts';
 import { sessionScope } from './permissions-memory.ts';
-import type { SessionMemory } from './session-memory.ts';
 
 /** Earlier messages whose words count as what the task is about. */
 const TASK_MESSAGES = 3;
 const TASK_FILES = 20;
 
-export function restatedOf({ state, permissions }: SessionMemory, root: string): Restated {
+export function restatedOf({ state, permissions }: AgentMemory, root: string): Restated {
   return {
     bodies: state.messages.map(({ body }) => body),
     changedFiles: [...new Set(filesOf(state, root))],
@@ -18,7 +18,7 @@ export function restatedOf({ state, permissions }: SessionMemory, root: string):
   };
 }
 
-export function taskOf({ state, history }: SessionMemory, root: string, recent: number): Task {
+export function taskOf({ state, history }: AgentMemory, root: string, recent: number): Task {
   const named = history.messages
     .slice(-Math.max(1, recent))
     .flatMap((message) => (message.role === 'assistant' ? toolCallsOf(message.parts) : []))
@@ -37,7 +37,7 @@ export function taskOf({ state, history }: SessionMemory, root: string, recent: 
   };
 }
 
-const filesOf = ({ messages }: SessionMemory['state'], root: string): readonly string[] =>
+const filesOf = ({ messages }: AgentMemory['state'], root: string): readonly string[] =>
   messages.flatMap(({ toolHistory }) =>
     toolHistory.flatMap(({ affectedFiles }) => affectedFiles.map((path) => fromRoot(path, root))),
   );

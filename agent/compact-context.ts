@@ -12,9 +12,9 @@ import type { ModelMessage, ToolSpec } from '../shared/messages.ts';
 import type { Failure } from '../shared/outcome.ts';
 import { runPasses } from './compaction-passes.ts';
 import { MIN_OUTPUT_TOKENS, takenBy } from './context-fit.ts';
+import type { LoopDeps } from './loop-deps.ts';
 import { pickModel } from './pick-model.ts';
 import { restatedOf } from './restate.ts';
-import type { TurnDeps } from './turn.ts';
 
 type Compact = Extract<AgentEffect, { type: 'compact' }>;
 
@@ -30,7 +30,7 @@ const LEAST_SHARE = 0.2;
 
 /** Resolves when compact.done or compact.fail is recorded; records nothing once aborted. */
 export async function compactContext(
-  deps: TurnDeps,
+  deps: LoopDeps,
   start: EventOf<'msg.start'>,
   specs: readonly ToolSpec[],
   { op, why, model: index }: Compact,
@@ -91,7 +91,7 @@ export async function compactContext(
 }
 
 const partsOf = (
-  deps: TurnDeps,
+  deps: LoopDeps,
   start: EventOf<'msg.start'>,
   specs: readonly ToolSpec[],
   model: string,
@@ -109,7 +109,7 @@ const partsOf = (
  * Sizes in the model's tokens. What was counted is lost with the old beginning, so estimates are scaled by how far they were off for the
  * conversation as it is.
  */
-function sizeScale(deps: TurnDeps, parts: Omit<RequestParts, 'history'>) {
+function sizeScale(deps: LoopDeps, parts: Omit<RequestParts, 'history'>) {
   const { history, tokens: counted } = deps.memory;
   const uncounted = { ...counted, base: null };
   const guess = (messages: readonly ModelMessage[]): number =>

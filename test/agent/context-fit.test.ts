@@ -1,9 +1,9 @@
 // When the context is made smaller, and how much room an answer gets.
 
 import { expect, test } from '@jest/globals';
+import { checkFit } from '../../agent/context-fit.ts';
 import { NO_TOKENS } from '../../llm/context/token-estimate.ts';
 import { foldWindow, NO_WINDOW, type WindowMemory } from '../../llm/context/window-memory.ts';
-import { checkFit } from '../../orchestrator/context-fit.ts';
 import { emptyMemory } from '../../orchestrator/session-memory.ts';
 import type { EventOf, JournalEvent } from '../../shared/events.ts';
 import { type OpId, opId } from '../../shared/ids.ts';

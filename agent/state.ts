@@ -7,7 +7,7 @@ import { agentModeOf } from '../shared/modes.ts';
 import { afterAnswer, FIRST_PHASE } from '../shared/phase.ts';
 import { NOTHING_SPENT } from '../shared/spending.ts';
 import type { Message, State } from '../shared/state.ts';
-import { foldAccounts } from './budget/spending.ts';
+import { foldAccounts } from './accounts.ts';
 
 /** A session before its first event. */
 export const emptyState = (sid: string): State => ({

@@ -11,13 +11,13 @@ import { type ModelAnswer, type ToolSpec, toolCallsOf, type Usage } from '../sha
 import { fail, type Outcome, ok, UserError } from '../shared/outcome.ts';
 import type { ModelDelta, ModelProvider } from '../shared/ports.ts';
 import { scrubJson } from '../shared/scrub.ts';
-import { countedUsage } from './budget/with-accounts.ts';
 import { withOwnCallIds } from './call-ids.ts';
 import { checkFit } from './context-fit.ts';
+import { countedUsage } from './counted-usage.ts';
+import type { LoopDeps } from './loop-deps.ts';
+import { promptHash } from './memory.ts';
 import { openQuestions } from './permissions-memory.ts';
 import { pickModel } from './pick-model.ts';
-import { promptHash } from './session-memory.ts';
-import type { TurnDeps } from './turn.ts';
 
 type CallModel = Extract<AgentEffect, { type: 'callModel' }> & {
   /** What hooks have to say to the model with this request. */
@@ -26,7 +26,7 @@ type CallModel = Extract<AgentEffect, { type: 'callModel' }> & {
 
 /** Resolves when llm.res or llm.fail is recorded; rejects when the journal is no longer ours. */
 export async function callModel(
-  deps: TurnDeps,
+  deps: LoopDeps,
   start: EventOf<'msg.start'>,
   specs: readonly ToolSpec[],
   { op, attempt, repeats, model: index, note = null }: CallModel,
@@ -90,7 +90,7 @@ export async function callModel(
 }
 
 /** A model that this process has no key or server for ends the message with what to do, not as a fault of Odin's. */
-async function openProvider(deps: TurnDeps, model: string): Promise<Outcome<ModelProvider>> {
+async function openProvider(deps: LoopDeps, model: string): Promise<Outcome<ModelProvider>> {
   try {
     return ok(await deps.provider(model));
   } catch (error) {
@@ -100,7 +100,7 @@ async function openProvider(deps: TurnDeps, model: string): Promise<Outcome<Mode
 }
 
 /** What is to be told, and what the planner then knows: it knows it once the request is journaled. */
-function newFacts(deps: TurnDeps, repeats: number): { readonly text: string | null; readonly told: ToldFacts } {
+function newFacts(deps: LoopDeps, repeats: number): { readonly text: string | null; readonly told: ToldFacts } {
   const { state, permissions, told } = deps.memory;
   return renderFacts(
     told,
@@ -121,12 +121,12 @@ function newFacts(deps: TurnDeps, repeats: number): { readonly text: string | nu
 const withNote = (facts: string | null, note: string | null): string | null =>
   facts === null || note === null ? (facts ?? note) : `${facts}\n${note}`;
 
-function showDelta(deps: TurnDeps, op: OpId, delta: ModelDelta): void {
+function showDelta(deps: LoopDeps, op: OpId, delta: ModelDelta): void {
   if (delta.type === 'args') deps.live.publish({ ...delta, op });
   else deps.live.publish({ type: delta.type, op, delta: delta.delta });
 }
 
-function recordAnswer(deps: TurnDeps, seq: number, op: OpId, answer: ModelAnswer, inputEstimate: number): void {
+function recordAnswer(deps: LoopDeps, seq: number, op: OpId, answer: ModelAnswer, inputEstimate: number): void {
   const turn = Number(op.split('.')[1]);
   const parts = withOwnCallIds(answer.parts, op, deps.memory.history.messages);
   deps.recorder.record({

@@ -1,11 +1,11 @@
 // What an event adds to the accounts (SPEC E16): planner's answers, broken-off answers, calls of the lesser model. state.ts folds it, so a
 // resumed message has spent what it had spent. What nobody counted is estimated, and says so; it is never counted as nothing.
 
-import { isLongPrompt } from '../../llm/model-info.ts';
-import type { EventOf, JournalEvent } from '../../shared/events.ts';
-import { NO_USAGE, type Usage } from '../../shared/messages.ts';
-import { addCall, NOTHING_SPENT, type Spending } from '../../shared/spending.ts';
-import type { OpenRequest, State } from '../../shared/state.ts';
+import { isLongPrompt } from '../llm/model-info.ts';
+import type { EventOf, JournalEvent } from '../shared/events.ts';
+import { NO_USAGE, type Usage } from '../shared/messages.ts';
+import { addCall, NOTHING_SPENT, type Spending } from '../shared/spending.ts';
+import type { OpenRequest, State } from '../shared/state.ts';
 
 export interface Accounts {
   readonly spending: Spending;

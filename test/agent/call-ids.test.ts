@@ -1,7 +1,7 @@
 // Ids of calls, made unlike each other where a server gave one twice.
 
 import { expect, test } from '@jest/globals';
-import { withOwnCallIds } from '../../orchestrator/call-ids.ts';
+import { withOwnCallIds } from '../../agent/call-ids.ts';
 import { type AssistantPart, type ModelMessage, toolCallsOf } from '../../shared/messages.ts';
 
 const call = (callId: string): AssistantPart => ({ type: 'tool_call', callId, name: 'LS', rawArgs: '{}' });

@@ -2,8 +2,8 @@
 
 import type { AgentEffect } from '../machines/agent/events.ts';
 import type { EventOf, JournalEvent } from '../shared/events.ts';
+import type { LoopDeps } from './loop-deps.ts';
 import { LONGEST_DELAY_MS } from './retry-delay.ts';
-import type { TurnDeps } from './turn.ts';
 
 type ScheduleRetry = Extract<AgentEffect, { type: 'scheduleRetry' }>;
 
@@ -14,7 +14,7 @@ export interface RetryTimer {
 
 /** `past` are the message's events so far: a timer that was set and has not fired keeps its time. */
 export function createRetryTimer(
-  { record, now, retryDelayMs }: Pick<TurnDeps, 'record' | 'now' | 'retryDelayMs'>,
+  { record, now, retryDelayMs }: Pick<LoopDeps, 'record' | 'now' | 'retryDelayMs'>,
   past: readonly JournalEvent[],
 ): RetryTimer {
   let left = openTimer(past);
