@@ -73,6 +73,9 @@ export function checkJournal(where: string, entries: readonly RawEntry[]): Check
         else if (!calls.has(event.op))
           wrong('journal_results', `Event ${id} is a result of ${event.op}, which no answer calls.`);
         settled.add(event.op);
+        return;
+      default:
+        return;
     }
   };
 

@@ -35,8 +35,6 @@ test('E14 G4: a session whose process was killed is shown as interrupted, replay
     const replayed = await odin('replay', 'last');
     expect(replayed).toMatchObject({ code: 0, stdout: expect.stringContaining('exactly what was done') });
     expect(replayed.stdout).toContain('it waits for a request 1.2.0, try 1, to anthropic/scripted, and its answer');
-    const hash = /state ([0-9a-f]{64})/.exec(replayed.stdout)?.[1] ?? '';
-    expect((await odin('replay', 'last', '--expect', hash)).code).toBe(0);
     expect(await odin('replay', 'last', '--expect', 'another', '--json')).toMatchObject({
       code: 1,
       stdout: expect.stringContaining('"expected":"the state another"'),
@@ -49,11 +47,6 @@ test('E14 G4: a session whose process was killed is shown as interrupted, replay
     isDead.resolve();
     const more = await odin('run', 'short', '--session', fork, '--model', 'anthropic/scripted');
     expect(more).toMatchObject({ code: 0, stdout: 'It is short.\n' });
-    expect(await odin('sessions', 'fork', fork, '--at', '77')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('has no message 77 that is done'),
-    });
-
     expect(await odin('fsck')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/2 sessions .*: all is well\n$/),

@@ -191,9 +191,10 @@ function fileOf(world: World, n: number): string | null {
 async function spaceComesBack(world: World, giveBack: () => void, ended: Promise<unknown>): Promise<void> {
   const before = world.noticed.length;
   let over = false;
-  ended.finally(() => {
+  const isOver = () => {
     over = true;
-  });
+  };
+  void ended.then(isOver, isOver);
   while (!over && world.noticed.length === before) await new Promise((resolve) => setTimeout(resolve, 20));
   giveBack();
 }
