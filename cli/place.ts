@@ -26,7 +26,8 @@ export async function withOdin<T>(
 ): Promise<T> {
   const { openOdin } = await import('../orchestrator/odin.ts');
   const notice = (line: string) => process.stderr.write(`${cleanLine(line)}\n`);
-  const odin = await openOdin({ ...place, ...(models === null ? {} : { models }), ...more, notice });
+  const alone = [process.execPath, process.argv[1] ?? '', 'run-alone'];
+  const odin = await openOdin({ ...place, ...(models === null ? {} : { models, alone }), ...more, notice });
   try {
     return await use(odin);
   } finally {

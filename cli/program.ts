@@ -107,6 +107,9 @@ function addRun(program: Command, settle: Settle): void {
       refuseMistypedCommand(prompt, program);
       await settle((await import('./commands/run.ts')).run(prompt, options));
     });
+  program.command('run-alone', { hidden: true }).action(async () => {
+    await settle((await import('./commands/run-alone.ts')).runAloneCommand());
+  });
   program
     .command('send')
     .description('queue a message in a session from another terminal')

@@ -49,6 +49,8 @@ export interface OpenOptions {
   retryDelayMs?(attempt: number, retryAfterMs: number | undefined): number;
   /** An owner of the workspace that gave no sign of life for so long is taken for stopped. Default: 10 s. */
   readonly leaseMs?: number;
+  /** The command line of run-alone.ts, for messages that were in several crashes. Absent: they run here like all others. */
+  readonly alone?: readonly string[];
   /** What WebFetch may dial, for tests with a server of their own. Absent: the public web alone. */
   readonly webRules?: FetchRules;
   /** Functions that are called at points of a message (SPEC E5), before those of the settings. */

@@ -42,7 +42,7 @@ export async function closeRewound({
     if (claimed.status !== 'ok') break;
     const { journal, log } = claimed;
     const append = async (event: JournalEvent) => written.push({ id: await journal.append(event), event });
-    for (const call of openCalls(log)) await append(unknownResult(call, now()));
+    for (const call of openCalls(log)) await append(unknownResult(call, LOST, now()));
     const end = rewoundEnd(seq, now());
     await journal.finish(end);
     written.push({ id: journal.lastId, event: end });
@@ -77,7 +77,7 @@ const cursorOf = async (redis: OdinRedis, sid: string): Promise<number> =>
   Number(await redis.hget(keys.session(sid).meta, 'cursor'));
 
 /** Calls of the newest answer that have no result. */
-function openCalls(log: readonly Journaled[]): EventOf<'llm.res'>['calls'] {
+export function openCalls(log: readonly Journaled[]): EventOf<'llm.res'>['calls'] {
   const from = log.findLastIndex(({ event }) => event.type === 'llm.res' || event.type === 'msg.done');
   const answer = log[from]?.event;
   if (answer?.type !== 'llm.res' || answer.stop !== 'tool_calls') return [];
@@ -87,13 +87,18 @@ function openCalls(log: readonly Journaled[]): EventOf<'llm.res'>['calls'] {
 
 const LOST = 'Whether this ran is unknown: Redis has lost what came of it. Check before you try again.';
 
-function unknownResult({ op, callId, name }: EventOf<'llm.res'>['calls'][number], at: number): EventOf<'tool.done'> {
+/** The result of a call of which nobody knows what came of it. */
+export function unknownResult(
+  { op, callId, name }: EventOf<'llm.res'>['calls'][number],
+  text: string,
+  at: number,
+): EventOf<'tool.done'> {
   return {
     ...{ type: 'tool.done', op, callId, name, kind: 'unknown' },
-    text: { inline: LOST },
-    description: LOST,
+    text: { inline: text },
+    description: text,
     affectedFiles: [],
-    resultHash: sha256(`unknown|${LOST}`),
+    resultHash: sha256(`unknown|${text}`),
     durationMs: 0,
     at,
   };

@@ -9,22 +9,28 @@ import type { ToolContext } from '../shared/define-tool.ts';
 import { UserError } from '../shared/outcome.ts';
 import type { PermissionAnswer } from '../shared/ports.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
+import { createStreamView } from '../shared/stream-view.ts';
+import type { AloneOrder } from './alone-order.ts';
 import type { ModelPair } from './api.ts';
 import { type ArchivePolicy, type Archiver, createArchiver, DEFAULT_POLICY } from './archive-policy.ts';
 import { openScope } from './budget/ledger.ts';
 import { messageLimits, sessionCaps } from './budget/settings.ts';
 import { type Control, type ControlEntry, openControl } from './control.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
+import { followFromRedis } from './follow-session.ts';
 import { takeUpChange } from './hooks/take-up-change.ts';
 import { nameJob } from './journal.ts';
 import { openMarks } from './journal-marks.ts';
 import { openSnapshots } from './journal-snapshot.ts';
 import { createPauses } from './pauses.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
-import { readOpenQuestions } from './read-open-questions.ts';
 import { type Lock, lock, tryLock } from './process-lock.ts';
+import { createQuarantine, type Quarantine } from './quarantine.ts';
+import { readOpenQuestions } from './read-open-questions.ts';
 import { resumeEffect } from './resume-effect.ts';
-import { createSessionRunner, type SessionRunner } from './session-runner.ts';
+import { sourceOf } from './session-reads.ts';
+import { createSessionRunner, type RunnerDeps, type SessionRunner } from './session-runner.ts';
+import type { Turn } from './turn-ticket.ts';
 import { untilSilent } from './watch-owner.ts';
 import { type Holder, LEASE_MS, type Lease, type LeaseEvents, takeLease } from './workspace-lease.ts';
 import type { World } from './world.ts';
@@ -43,6 +49,8 @@ export interface Ownership {
   seek(models: ModelPair): Promise<void>;
   /** Owns the workspace if it is free, for file commands that this process itself submits; everything else waits. */
   ownForCommands(): Promise<void>;
+  /** Runs one message under the eyes of the owner, which is another process. Rejects with Fenced when the signal ends it. */
+  runAlone(models: ModelPair, turn: Turn, signal: AbortSignal): Promise<void>;
   /** Whether some process owns the workspace now. */
   isTaken(): Promise<boolean>;
   /** Puts back what runs, so that another process can go on with it. */
@@ -59,7 +67,7 @@ export function createOwnership(world: World): Ownership {
   const lockName = `ws:${options.home}:${ws}`;
   const { leaseMs } = options;
   const notice = options.notice ?? (() => {});
-  let owned: (Owned & { release(): void }) | null = null;
+  let owned: (Owned & { readonly quarantine: Quarantine | null; release(): void }) | null = null;
   let control: Control | null = null;
   let lease: Lease | null = null;
 
@@ -70,14 +78,53 @@ export function createOwnership(world: World): Ownership {
     storeRule: (rule) => world.ruleStore.add(rule, Date.now()),
   });
 
+  const cancelledBy = (sid: string, seq: number): string | null => {
+    const entry = control?.pending(sid).find(({ message }) => message.type === 'cancel' && message.seq === seq);
+    if (!entry) return null;
+    acknowledge(entry, isCancelOf(seq));
+    return entry.message.by;
+  };
+
+  const quarantineOf = (command: readonly string[], models: ModelPair): Quarantine => {
+    const { model, smallModel, fallbackModels = [] } = models;
+    const { permission = { mode: 'deny', timeoutMs: null } } = options;
+    const order = (turn: Turn): AloneOrder => ({
+      turn: { sid: turn.sid, seq: turn.seq, mode: turn.mode, gen: turn.gen },
+      models: { model, smallModel, fallbackModels },
+      permission: { allow: [], ...permission },
+    });
+    return createQuarantine({
+      redis: handle.client,
+      ws,
+      marks: openMarks(options.home),
+      command,
+      orderFor: (turn) => JSON.stringify(order(turn)),
+      nameHelper: async (helper) => lease?.nameHelper(helper),
+      async relay({ sid, seq }, signal) {
+        const { models: rates, blobs, bus } = world;
+        for await (const event of followFromRedis(handle, sourceOf(world), blobs, sid, { from: '$', signal, rates })) {
+          bus.publish(sid, () => [event]);
+          if (event.type === 'AgentDone' && event.seq === seq) return;
+        }
+      },
+      publish(sid, past, events) {
+        const view = createStreamView(sid, world.models);
+        for (const { id, event } of past) view.journaled(id, event);
+        for (const { id, event } of events) world.bus.publish(sid, () => view.journaled(id, event));
+      },
+      ended: () => void owned?.dispatcher.sweep(),
+      now: Date.now,
+      log,
+    });
+  };
+
   const own = (held: { release(): void }, models: ModelPair, chain: boolean): Owned => {
-    const cancelledBy = (sid: string, seq: number): string | null => {
-      const entry = control?.pending(sid).find(({ message }) => message.type === 'cancel' && message.seq === seq);
-      if (!entry) return null;
-      acknowledge(entry, isCancelOf(seq));
-      return entry.message.by;
-    };
-    const runner = createRunner(world, models, permissions, cancelledBy, () => lease?.sure() ?? null);
+    const quarantine = options.alone ? quarantineOf(options.alone, models) : null;
+    const runner = createRunner(world, models, permissions, {
+      cancelledBy,
+      sure: () => lease?.sure() ?? null,
+      quarantine,
+    });
     const dispatcher = createDispatcher({
       runner,
       chain,
@@ -93,7 +140,7 @@ export function createOwnership(world: World): Ownership {
       now: Date.now,
       log,
     });
-    owned = { dispatcher, runner, archiver, release: () => held.release() };
+    owned = { dispatcher, runner, archiver, quarantine, release: () => held.release() };
     return owned;
   };
 
@@ -173,10 +220,11 @@ export function createOwnership(world: World): Ownership {
       .catch((error: unknown) => log('the queue did not open', { error: String(error) }));
   };
 
-  /** Takes requests of other processes. */
-  const listen = async (runner: SessionRunner): Promise<void> => {
+  /** Takes requests of other processes; `only` those that are about one session. */
+  const listen = async (runner: SessionRunner, only?: string): Promise<void> => {
     control = await openControl(handle, ws, (entry) => {
       const { id, message } = entry;
+      if (only !== undefined && entry.sid !== only) return;
       const taken = message.type === 'answer' ? takeAnswer(entry, message) : takeCancel(runner, entry, message);
       taken.catch((error: unknown) => log('a request stays', { id, error: String(error) }));
     });
@@ -242,6 +290,15 @@ export function createOwnership(world: World): Ownership {
       if ((await lend('')) === null) own(held, NO_MODELS, false);
       else held.release();
     },
+    async runAlone(models, turn, signal) {
+      const runner = createRunner(world, models, permissions, { cancelledBy, sure: () => null, quarantine: null });
+      await listen(runner, turn.sid);
+      try {
+        await runner.run(turn, null, signal);
+      } finally {
+        control?.close();
+      }
+    },
     async isTaken() {
       if (owned) return true;
       const free = await tryLock(lockName);
@@ -249,7 +306,7 @@ export function createOwnership(world: World): Ownership {
       return free === null;
     },
     async stop() {
-      await owned?.dispatcher.close();
+      await Promise.all([owned?.dispatcher.close(), owned?.quarantine?.close()]);
       control?.close();
       owned?.runner.save();
       owned?.archiver.stop();
@@ -264,8 +321,7 @@ function createRunner(
   world: World,
   models: ModelPair,
   permissions: Permissions,
-  cancelledBy: (sid: string, seq: number) => string | null,
-  sure: () => Promise<void> | null,
+  place: Pick<RunnerDeps, 'cancelledBy' | 'sure' | 'quarantine'>,
 ): SessionRunner {
   const { root, config, scrub, search, smallModel, log } = world;
   const scope = openScope('process', world.options.caps ?? {});
@@ -285,8 +341,7 @@ function createRunner(
     rates: world.models,
     limits: messageLimits(config),
     instructions: () => world.instructions(),
-    cancelledBy,
-    sure,
+    ...place,
     now: Date.now,
     turnDeps: (sid, mode, todos, memory, userTexts) => ({
       permissions: permissions.forSession(sid),

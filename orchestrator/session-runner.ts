@@ -2,6 +2,7 @@
 // be late, doubled or wrong: the claim decides what really runs.
 
 import type { EventOf, JournalEvent, Limits, LiveEvent } from '../shared/events.ts';
+import { killPoint } from '../shared/kill-point.ts';
 import { NO_USAGE } from '../shared/messages.ts';
 import type { Mode } from '../shared/modes.ts';
 import { Bug } from '../shared/outcome.ts';
@@ -27,6 +28,7 @@ import type { Snapshots } from './journal-snapshot.ts';
 import { type LiveStream, openLiveStream } from './live-stream.ts';
 import { type OnPause, putPatiently } from './pauses.ts';
 import type { PermissionMemory } from '../agent/permissions-memory.ts';
+import type { Quarantine } from './quarantine.ts';
 import { createRecorder } from './recorder.ts';
 import type { OdinRedis } from './redis.ts';
 import type { SessionMemory } from './session-memory.ts';
@@ -65,6 +67,8 @@ export interface RunnerDeps {
   cancelledBy(sid: string, seq: number): string | null;
   /** Null while nobody else can have the workspace, else what settles when that is known. */
   sure(): Promise<void> | null;
+  /** Where messages run that were in several crashes; null: here. */
+  readonly quarantine: Quarantine | null;
   now(): number;
 }
 
@@ -97,6 +101,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
   });
 
   const run: SessionRunner['run'] = async (wake, job, signal) => {
+    if (deps.quarantine?.has(wake)) return null;
     const known = recall.knownUpTo(wake.sid);
     const claim = await claimSession(deps.redis, {
       sid: wake.sid,
@@ -108,8 +113,13 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       ...(known === undefined ? {} : { after: known }),
       ...(job === null ? {} : { job }),
     });
+    killPoint('session:claimed');
     if (claim.status === 'rewound') return closeLost(wake);
     if (claim.status !== 'ok') return null;
+    if (deps.quarantine?.takes(wake, claim)) {
+      claim.journal.release();
+      return null;
+    }
     const { memory, past } = await recall.recall(wake, claim.after, claim.log);
     const next = await runClaimed(wake, claim, memory, past, signal);
     recall.ended(wake.sid, Number(claim.journal.lastId.split('-')[1]));

@@ -1,0 +1,71 @@
+// Starts owner-child.ts and waits for what it prints.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { OwnerOrder, OwnerSubmit } from './owner-child.ts';
+
+export interface OwnerChild {
+  readonly process: ChildProcess;
+  readonly exited: Promise<void>;
+  /** Everything it has printed. */
+  readonly lines: readonly string[];
+  /** The first line that matches, as soon as it is there; rejects when the process ends without. */
+  line(pattern: RegExp): Promise<string>;
+  /** Resolves with its session when the message is accepted. */
+  submit(message: OwnerSubmit): Promise<string>;
+  /** Closes it, politely if it can still hear. */
+  end(): Promise<void>;
+}
+
+const CHILD = fileURLToPath(new URL('./owner-child.ts', import.meta.url));
+
+export function startOwner(order: OwnerOrder): OwnerChild {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CHILD, JSON.stringify(order)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
+  child.stdin.on('error', () => {});
+  const lines: string[] = [];
+  const looks = new Set<() => void>();
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(line);
+    for (const look of looks) look();
+  });
+  const exited = once(child, 'close').then(() => {});
+  let submitted = 0;
+
+  const line = async (pattern: RegExp, skip = 0): Promise<string> => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const look = () => {
+      const found = lines.filter((one) => pattern.test(one))[skip];
+      if (found !== undefined) resolve(found);
+    };
+    looks.add(look);
+    look();
+    const failed = exited.then(() => {
+      look();
+      return Promise.reject(new Error(`It ended without ${pattern}:\n${lines.join('\n')}`));
+    });
+    failed.catch(() => {});
+    return Promise.race([promise, failed]).finally(() => looks.delete(look));
+  };
+
+  return {
+    process: child,
+    exited,
+    lines,
+    line,
+    async submit(message) {
+      child.stdin.write(`${JSON.stringify(message)}\n`);
+      submitted += 1;
+      const said = await line(/^submitted/, submitted - 1);
+      return said.split(' ')[1] ?? '';
+    },
+    async end() {
+      if (child.exitCode === null && child.signalCode === null) child.stdin.end();
+      await exited;
+    },
+  };
+}
