@@ -7,7 +7,7 @@ import type { CommandRules } from '../shared/define-tool.ts';
 import type { Config } from './config.ts';
 import type { RuleStore } from './permissions-rules.ts';
 
-/** The rules of this moment: a call keeps those it began with, also when its own answer makes a new one. */
+/** The rules of the first time that they are asked for: a call keeps them, also when its own answer makes a new one. */
 export type CommandRulesSource = (memory: PermissionMemory) => () => CommandRules;
 
 export function createCommandRules(
@@ -18,14 +18,21 @@ export function createCommandRules(
 ): CommandRulesSource {
   let lists: readonly (readonly string[])[] = [];
   let allowed: readonly string[] = [];
-  return (memory) => {
+  const rulesOf = (memory: PermissionMemory): CommandRules => {
     const now = [config.allowedCommands, store.rules(), ofThisRun, grantedRules(memory)];
     // The same array while nothing changes: decisions are compiled once for each.
     if (!isSame(now, lists)) allowed = now.flat();
     lists = now;
     const tainted = whyTainted(memory.taint, isFolderTrusted);
-    const rules = { allowed, forbidden: config.forbiddenCommands, ...(tainted === undefined ? {} : { tainted }) };
-    return () => rules;
+    return { allowed, forbidden: config.forbiddenCommands, ...(tainted === undefined ? {} : { tainted }) };
+  };
+  return (memory) => {
+    // Looked up when it is first asked for: most calls run no command, and the lists and the user's trust are on disk.
+    let rules: CommandRules | null = null;
+    return () => {
+      rules ??= rulesOf(memory);
+      return rules;
+    };
   };
 }
 
