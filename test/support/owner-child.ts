@@ -91,7 +91,7 @@ if (order.isAlone === true) {
         else if (event.type === 'ToolCallStart' || event.type === 'AgentError')
           say(`${event.type} ${JSON.stringify(event)}`);
       }
-    })();
+    })().catch(() => {});
   }
   await odin.close();
 }
