@@ -1,10 +1,10 @@
 // The questions that wait in this process (SPEC O23, O24): each has one answer, whoever gives it first, in time or not at all. What is
 // asked and answered is in the journal (permissions-memory.ts); showing questions, one at a time, is the clients'.
 
+import { isGranted, isProtected, NO_PERMISSIONS } from '../agent/permissions-memory.ts';
 import type { PermissionDecision, Question } from '../shared/events.ts';
 import type { PermissionAnswer, PermissionPort } from '../shared/ports.ts';
 import type { PermissionPolicy, SeenQuestion } from './api.ts';
-import { isProtected } from '../agent/permissions-memory.ts';
 
 export interface Permissions {
   forSession(sid: string): PermissionPort;
@@ -88,8 +88,17 @@ export function createPermissions({ policy, early, watch, storeRule }: Permissio
     }),
     answer(sid, questionId, answer) {
       const open = waiting.get(keyOf(sid, questionId));
-      open?.settle(answer);
-      return open !== undefined;
+      if (!open) return false;
+      open.settle(answer);
+      if (answer.decision !== 'allow_session' && answer.decision !== 'allow_always') return true;
+      // What waits already is covered like what comes: a step's two pages of one host are one question.
+      const memory = { ...NO_PERMISSIONS, grants: [open.asked] };
+      for (const other of waiting.values()) {
+        if (other !== open && other.asked.sid === sid && isGranted(memory, other.asked)) {
+          other.settle({ decision: 'allow', by: answer.by });
+        }
+      }
+      return true;
     },
     waiting: () => [...waiting.values()].map(({ asked }) => asked),
   };

@@ -85,6 +85,30 @@ test('O24 G6: calls of a step that are exactly the same are asked about once, ot
   });
 });
 
+test('G6 O24: an answer for the session closes the other questions of the step that it covers', async () => {
+  let calls: Call[] = [];
+  await withWorld({ script: (turn) => steps(calls)(turn) }, async (world) => {
+    const folder = outsideOf(world);
+    calls = [read(`${folder}/a.txt`), read(`${folder}/b.txt`), write(`${folder}/new.txt`, 'one')];
+    const odin = await world.open({ permission: ASK });
+    let asked = 0;
+    const events = await asking(odin, odin.newSession(), 'edit', async () => {
+      asked += 1;
+      if (asked < 3) return;
+      const open = await odin.questions();
+      const first = open.find(({ detail }) => detail.includes('a.txt'));
+      await odin.answer(first?.id ?? '', 'allow_session', { by: 'test' });
+      const left = await odin.questions();
+      expect(left.map(({ detail }) => detail)).toEqual([expect.stringContaining('new.txt')]);
+      await odin.answer(left[0]?.id ?? '', 'deny', { by: 'test' });
+    });
+    const { answer } = only(events, 'AgentDone');
+    expect(answer).toContain('text of a.txt');
+    expect(answer).toContain('text of b.txt');
+    expect(existsSync(`${folder}/new.txt`)).toBe(false);
+  });
+});
+
 test('DURABILITY 8: another process answers through the durable control stream; an answer binds to its call, and other arguments are another question', async () => {
   let calls: Call[][] = [];
   await withWorld({ script: (turn) => steps(...calls)(turn) }, async (world) => {
