@@ -19,6 +19,9 @@ import { promptHash } from './memory.ts';
 import { openQuestions } from './permissions-memory.ts';
 import { pickModel } from './pick-model.ts';
 
+/** Ended background agents that a planner is told of at the most; told once, and again when the context was made smaller. */
+const ENDED_TOLD = 10;
+
 type CallModel = Extract<AgentEffect, { type: 'callModel' }> & {
   /** What hooks have to say to the model with this request. */
   readonly note?: string | null;
@@ -109,6 +112,8 @@ function newFacts(deps: LoopDeps, repeats: number): { readonly text: string | nu
       cached: deps.cachedFiles(),
       todos: state.todos,
       agents: state.subAgents,
+      ended: state.agentResults.filter(({ background }) => background).slice(-ENDED_TOLD),
+      words: state.words,
       questions: openQuestions(permissions).map(({ question }) => question),
       repeats,
       root: deps.root,

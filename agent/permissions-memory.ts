@@ -27,6 +27,8 @@ export const NO_PERMISSIONS: PermissionMemory = { asked: new Map(), answers: new
 
 /** The memory after one more event. */
 export function foldPermissions(memory: PermissionMemory, event: JournalEvent): PermissionMemory {
+  // A subagent works within its parent's session: what it read and was allowed counts there.
+  if (event.type === 'agent.ev') return foldPermissions(memory, event.event);
   const question = event.type === 'perm.answer' ? memory.asked.get(event.questionId)?.question : undefined;
   const taint = foldTaint(memory.taint, event, question);
   return foldQuestions(taint === memory.taint ? memory : { ...memory, taint }, event);

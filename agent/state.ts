@@ -5,9 +5,10 @@ import { type EventOf, inlineOf, type JournalEvent, type Journaled } from '../sh
 import { addUsage, NO_USAGE, toolCallsOf } from '../shared/messages.ts';
 import { agentModeOf } from '../shared/modes.ts';
 import { afterAnswer, FIRST_PHASE } from '../shared/phase.ts';
-import { NOTHING_SPENT } from '../shared/spending.ts';
+import { NOTHING_SPENT, type Spending } from '../shared/spending.ts';
 import type { Message, State } from '../shared/state.ts';
 import { foldAccounts } from './accounts.ts';
+import { foldAgents } from './sub-agents.ts';
 
 /** A session before its first event. */
 export const emptyState = (sid: string): State => ({
@@ -18,6 +19,8 @@ export const emptyState = (sid: string): State => ({
   messageQueue: [],
   isExecuting: false,
   subAgents: [],
+  agentResults: [],
+  words: [],
   context: [],
   customInstructions: '',
   todos: [],
@@ -36,11 +39,26 @@ export function foldState(state: State, { id, event }: Journaled): State {
 
 /** The accounts of session and message, which change with the same events. */
 function withAccounts(state: State, event: JournalEvent): State {
+  if (event.type === 'agent.ev') return withAgentAccounts(state, event);
   const { request } = state;
   const session = foldAccounts({ spending: state.spending, request }, event);
   if (session.spending === state.spending) return session.request === request ? state : { ...state, ...session };
   const spent = inMessage(state, ({ spending }) => ({ spending: foldAccounts({ spending, request }, event).spending }));
   return { ...spent, ...session };
+}
+
+/** What a subagent spends its parent's session and message have spent. */
+function withAgentAccounts(state: State, { aid, event }: EventOf<'agent.ev'>): State {
+  const agent = state.subAgents.find(({ id }) => id === aid);
+  if (!agent) return state;
+  const { request } = agent;
+  const own = foldAccounts({ spending: agent.spending, request }, event);
+  if (own.spending === agent.spending && own.request === request) return state;
+  const subAgents = state.subAgents.map((one) => (one === agent ? { ...agent, ...own } : one));
+  if (own.spending === agent.spending) return { ...state, subAgents };
+  const sumIn = (spending: Spending): Spending => foldAccounts({ spending, request }, event).spending;
+  const spent = inMessage(state, ({ spending }) => ({ spending: sumIn(spending) }));
+  return { ...spent, subAgents, spending: sumIn(state.spending) };
 }
 
 function applyEvent(state: State, event: JournalEvent): State {
@@ -65,6 +83,12 @@ function applyEvent(state: State, event: JournalEvent): State {
       return inMessage(state, (message) => ({ updates: [...message.updates, event.text] }));
     case 'tool.done':
       return toolDone(state, event);
+    case 'agent.spawn':
+    case 'agent.ev':
+    case 'agent.done':
+      return foldAgents(state, event);
+    case 'word':
+      return { ...state, words: [...state.words, { at: event.at, text: event.text }] };
     case 'msg.done':
       // A message that was removed while it waited has an end and no start.
       if (state.messages.at(-1)?.seq !== event.seq) return state;
@@ -104,6 +128,7 @@ function startMessage(state: State, event: EventOf<'msg.start'>): State {
     agentMode: agentModeOf(event.mode),
     isExecuting: true,
     phase: FIRST_PHASE,
+    words: [],
     messages: [...state.messages, message],
   };
 }

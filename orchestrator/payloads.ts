@@ -34,6 +34,12 @@ type AnyPayload = { readonly inline: unknown } | { readonly blob: BlobRef };
 
 function payloadOf(event: JournalEvent): AnyPayload | null {
   switch (event.type) {
+    case 'agent.ev':
+      return payloadOf(event.event);
+    case 'agent.spawn':
+      return event.prompt;
+    case 'agent.done':
+      return event.answer;
     case 'msg.start':
       return event.body;
     case 'llm.res':
@@ -62,6 +68,12 @@ function withPayload(
   payload: { readonly inline: string } | { readonly blob: BlobRef },
 ): JournalEvent {
   switch (event.type) {
+    case 'agent.ev':
+      return { ...event, event: withPayload(event.event, payload) };
+    case 'agent.spawn':
+      return { ...event, prompt: payload };
+    case 'agent.done':
+      return { ...event, answer: payload };
     case 'msg.start':
       return { ...event, body: payload };
     case 'llm.res':

@@ -2,6 +2,7 @@
 // machines' inputs are among them, and every public stream is a view of them (stream-events.ts).
 // Rule: intent before effect, result after effect, and reducers see only what was appended here.
 
+import type { AgentEndKind } from './agents.ts';
 import type { OpId } from './ids.ts';
 import type { Json } from './json.ts';
 import type { AssistantPart, ModelMessage, StopReason, Usage } from './messages.ts';
@@ -290,6 +291,46 @@ export type JournalEvent =
       readonly paths: readonly string[];
       readonly at: number;
     }
+  /** The planner started a subagent (SPEC O19); its id is made of the call's, so a call that is run again is the same agent. */
+  | {
+      readonly type: 'agent.spawn';
+      readonly aid: string;
+      readonly op: OpId;
+      readonly seq: number;
+      readonly title: string;
+      /** Name of the agent file that it was made from. */
+      readonly kind?: string;
+      readonly mode: Mode;
+      readonly background: boolean;
+      readonly tools: readonly string[];
+      readonly prompt: Payload;
+      /** What it is told to be, before the task. */
+      readonly role?: string;
+      readonly model: string;
+      readonly smallModel: string;
+      readonly fallbackModels?: readonly string[];
+      readonly limits: Limits;
+      readonly at: number;
+    }
+  /** An event of a subagent's own, in its order. */
+  | { readonly type: 'agent.ev'; readonly aid: string; readonly event: JournalEvent; readonly at: number }
+  | {
+      readonly type: 'agent.done';
+      readonly aid: string;
+      readonly seq: number;
+      readonly title: string;
+      readonly background: boolean;
+      readonly end: AgentEndKind;
+      /** Which limit, when it was one. */
+      readonly limit?: LimitKind | 'steps';
+      readonly answer: Payload;
+      readonly failure?: Failure;
+      readonly steps: number;
+      readonly durationMs: number;
+      readonly at: number;
+    }
+  /** The user says something to an agent at work; told with its next request. */
+  | { readonly type: 'word'; readonly seq: number; readonly text: string; readonly by: string; readonly at: number }
   | {
       readonly type: 'msg.done';
       readonly seq: number;
@@ -353,7 +394,13 @@ export type LiveEvent =
   | { readonly type: 'text'; readonly op: OpId; readonly delta: string }
   | { readonly type: 'thinking'; readonly op: OpId; readonly delta: string }
   | { readonly type: 'args'; readonly op: OpId; readonly callId: string; readonly name: string; readonly delta: string }
-  | { readonly type: 'progress'; readonly op: OpId; readonly text: string };
+  | {
+      readonly type: 'progress';
+      readonly op: OpId;
+      readonly text: string;
+      /** The subagent whose call it is. */
+      readonly agent?: string;
+    };
 
 /** The failure kinds that settle a tool call, in the terms of the journal. */
 export const settledKindOf = (kind: FailureKind): SettledKind => (kind === 'transient' ? 'failed' : kind);

@@ -1,6 +1,7 @@
 // The canonical State of SPEC O4–O7 as plain data. orchestrator/state.ts folds it from the journal; nobody else changes it.
 
-import type { EndReason } from './events.ts';
+import type { AgentEndKind } from './agents.ts';
+import type { EndReason, LimitKind } from './events.ts';
 import type { OpId } from './ids.ts';
 import type { Usage } from './messages.ts';
 import type { AgentMode, Mode } from './modes.ts';
@@ -58,6 +59,33 @@ export interface SubAgent {
   readonly mode: Mode;
   readonly status: 'spawning' | 'running' | 'reporting';
   readonly todos: readonly Todo[];
+  readonly background: boolean;
+  readonly model: string;
+  readonly steps: number;
+  readonly usage: Usage;
+  /** By model, the lesser one's included. */
+  readonly spending: Spending;
+  readonly request: OpenRequest | null;
+  /** What it does now, in a few words. */
+  readonly doing: string;
+  readonly startedAt: number;
+}
+
+/** A subagent that has ended, and what it gave. */
+export interface AgentResult {
+  readonly id: string;
+  readonly title: string;
+  readonly background: boolean;
+  readonly end: AgentEndKind;
+  readonly limit: LimitKind | 'steps' | null;
+  readonly text: string;
+  readonly steps: number;
+}
+
+/** What the user said to an agent at work. */
+export interface UserWord {
+  readonly at: number;
+  readonly text: string;
 }
 
 export interface ContextItem {
@@ -93,7 +121,12 @@ export interface State {
   readonly messages: readonly Message[];
   readonly messageQueue: readonly QueuedMessage[];
   readonly isExecuting: boolean;
+  /** Those at work (SPEC O25). */
   readonly subAgents: readonly SubAgent[];
+  /** The newest that have ended, oldest first. */
+  readonly agentResults: readonly AgentResult[];
+  /** Of the running message. */
+  readonly words: readonly UserWord[];
   readonly context: readonly ContextItem[];
   readonly customInstructions: string;
   readonly todos: readonly Todo[];

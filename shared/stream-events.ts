@@ -2,6 +2,7 @@
 // clients follow. Names and fields are stable; docs/events.md is their reference. New fields and new types may be added,
 // so readers ignore what they do not know. stream-view.ts makes these from the journal and the live stream.
 
+import type { AgentEndKind } from './agents.ts';
 import type {
   AuxPurpose,
   CompactReason,
@@ -33,6 +34,8 @@ interface Base {
   readonly at: number;
   /** Number of the message in its session, from 1; 0 before the first. */
   readonly seq: number;
+  /** The subagent whose event it is; absent: the session's own. A PermissionAsked names it in words instead. */
+  readonly agent?: string;
 }
 
 export type StreamEvent =
@@ -166,6 +169,47 @@ export type StreamEvent =
       readonly decision: string;
       readonly by: string;
     })
+  /** A subagent begins (SPEC O19). Its own events follow among the others, with its id as `agent`. */
+  | (Base & {
+      readonly type: 'AgentSpawned';
+      readonly agent: string;
+      /** The call that started it. */
+      readonly op: string;
+      readonly title: string;
+      /** Name of its agent file; null for a plain one. */
+      readonly kind: string | null;
+      readonly mode: Mode;
+      readonly model: string;
+      readonly background: boolean;
+      readonly tools: readonly string[];
+      readonly prompt: string;
+    })
+  /** After each step of a subagent: how far it is. */
+  | (Base & {
+      readonly type: 'AgentProgress';
+      readonly agent: string;
+      readonly step: number;
+      /** The calls that it makes now, or what else it does. */
+      readonly doing: string;
+      readonly tokens: number;
+      readonly costUsd: number | null;
+    })
+  | (Base & {
+      readonly type: 'AgentEnded';
+      readonly agent: string;
+      readonly title: string;
+      readonly end: AgentEndKind;
+      /** Which limit, when it was one. */
+      readonly limit: LimitKind | 'steps' | null;
+      readonly answer: string;
+      readonly steps: number;
+      readonly durationMs: number;
+      /** Null when a price is not known. */
+      readonly costUsd: number | null;
+      readonly background: boolean;
+    })
+  /** What the user said to an agent at work. */
+  | (Base & { readonly type: 'UserWord'; readonly text: string; readonly by: string })
   | (Base & { readonly type: 'CancelRequested'; readonly by: string })
   | (Base & { readonly type: 'AgentError'; readonly code: string; readonly message: string; readonly step: number })
   /** The message as it enters the audit trail. */

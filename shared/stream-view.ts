@@ -1,6 +1,7 @@
 // Turns the journal and the live stream of one session into the public stream (stream-events.ts). Stateful only in what a
 // reader must know to name things: the running message and the arguments of its calls. Payloads come inline.
 
+import { type AgentsView, createAgentsView } from './agents-view.ts';
 import { type EventOf, inlineOf, type JournalEvent, type LiveEvent, MAIN_AGENT, type Question } from './events.ts';
 import type { Json } from './json.ts';
 import { type ToolCallPart, textOf, toolCallsOf } from './messages.ts';
@@ -18,7 +19,7 @@ export interface StreamView {
 const timeOf = (event: JournalEvent): number => event.at ?? (event.type === 'timer.set' ? event.dueAt : 0);
 
 /** A StreamEvent before it is told where it stands. */
-type Bare<T> = T extends StreamEvent ? Omit<T, 'session' | 'id' | 'at' | 'seq'> : never;
+export type Bare<T> = T extends StreamEvent ? Omit<T, 'session' | 'id' | 'at' | 'seq'> : never;
 
 /** `rates` price what was used; without them costs and windows are unknown. */
 export function createStreamView(session: string, rates: Rates = NO_RATES): StreamView {
@@ -28,6 +29,7 @@ export function createStreamView(session: string, rates: Rates = NO_RATES): Stre
   let failure: Failure | null = null;
   let model = '';
   let trail = FIRST_PHASE;
+  let agents: AgentsView | null = null;
 
   const steer = (event: JournalEvent) => {
     if (event.type === 'llm.fail') failure = event.failure;
@@ -49,6 +51,10 @@ export function createStreamView(session: string, rates: Rates = NO_RATES): Stre
 
   return {
     journaled(id, event) {
+      if (event.type === 'agent.spawn' || event.type === 'agent.ev' || event.type === 'agent.done') {
+        agents ??= createAgentsView(session, rates, createStreamView);
+        return agents.journaled(id, event);
+      }
       const before = model;
       const { phase } = trail;
       steer(event);
@@ -125,12 +131,17 @@ function view(event: JournalEvent, seen: Seen): Bare<StreamEvent>[] {
       return [{ type: 'PermissionAnswered', questionId: event.questionId, decision: event.decision, by: event.by }];
     case 'cancel':
       return [{ type: 'CancelRequested', by: event.by }];
+    case 'word':
+      return [{ type: 'UserWord', text: event.text, by: event.by }];
     case 'update':
       return [{ type: 'ToolProgress', op: '', text: event.text }];
     case 'msg.done':
       return doneView(event, mode, rates);
     // A failed try is told by the retry that follows or by the message's end.
     case 'llm.fail':
+    case 'agent.spawn':
+    case 'agent.ev':
+    case 'agent.done':
     case 'compact.fail':
     case 'claim':
     case 'session.forked':
@@ -211,7 +222,7 @@ function liveView(event: LiveEvent): Bare<StreamEvent>[] {
     case 'thinking':
       return [{ type: 'StreamThinking', delta: event.delta }];
     case 'progress':
-      return [{ type: 'ToolProgress', op: event.op, text: event.text }];
+      return [{ type: 'ToolProgress', op: event.op, text: event.text, ...(event.agent === undefined ? {} : { agent: event.agent }) }];
     case 'args':
       return [];
   }

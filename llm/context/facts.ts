@@ -2,7 +2,7 @@
 // calls. They are appended to the newest message, only what is new since they were last told, and stay there: the prefix never changes.
 // After a compaction nothing counts as told, so all of it is told again.
 
-import type { CachedFileInfo, SubAgent, Todo } from '../../shared/state.ts';
+import type { AgentResult, CachedFileInfo, SubAgent, Todo, UserWord } from '../../shared/state.ts';
 
 /** What the planner has been told so far: one line for each key. */
 export type ToldFacts = ReadonlyMap<string, string>;
@@ -11,7 +11,11 @@ export interface CurrentFacts {
   readonly date: string;
   readonly cached: readonly CachedFileInfo[];
   readonly todos: readonly Todo[];
-  readonly agents: readonly SubAgent[];
+  readonly agents: readonly Pick<SubAgent, 'id' | 'title' | 'mode' | 'status' | 'todos'>[];
+  /** Background agents that have ended, the newest last. */
+  readonly ended?: readonly AgentResult[];
+  /** What the user said while this runs. */
+  readonly words?: readonly UserWord[];
   /** Questions to the user that nobody has answered. */
   readonly questions: readonly { readonly id: string; readonly title: string; readonly agent?: string }[];
   /** Identical steps in a row, from the agent machine. */
@@ -26,6 +30,8 @@ const MAX_LINES = 40;
 /** Todos longer than this in all are told by their beginnings. */
 const MAX_TODOS_CHARS = 12_000;
 const SHORT_TODO = 120;
+/** Of a background agent's result; the planner reads the rest with a call. */
+const ENDED_CHARS = 300;
 
 /** The text to append, or null when nothing is new, and what the planner then knows. */
 export function renderFacts(
@@ -62,6 +68,8 @@ function factLines(now: CurrentFacts): Map<string, string> {
   for (const { id, title, agent } of now.questions) {
     lines.set(`${QUESTION}${id}`, `open question to the user${agent === undefined ? '' : ` from ${agent}`}: ${title}`);
   }
+  for (const { at, text } of now.words ?? []) lines.set(`word:${at}`, `The user says, while you work: ${text}`);
+  for (const result of now.ended ?? []) lines.set(`ended:${result.id}`, endedLine(result));
   for (const { id, title, mode, status, todos } of now.agents) {
     const open = todos.filter((todo) => todo.status !== 'completed').length;
     lines.set(`${AGENT}${id}`, `agent ${id} (${mode}, ${status}): ${title}${open === 0 ? '' : `, ${open} todos open`}`);
@@ -76,6 +84,11 @@ function factLines(now: CurrentFacts): Map<string, string> {
 const FILE = 'file:';
 const AGENT = 'agent:';
 const QUESTION = 'question:';
+
+function endedLine({ id, title, end, limit, text }: AgentResult): string {
+  const how = limit === null ? end : `${end} (${limit})`;
+  return `background agent ${id} (${title}) has ended: ${how}. It begins: ${shortened(text.replace(/\s+/g, ' '), ENDED_CHARS)} For all of it call AgentTool with {"result_of":"${id}"}`;
+}
 
 /** When not all can be told, it is the newest that are. */
 const newestFirst = (files: readonly CachedFileInfo[]): readonly CachedFileInfo[] =>

@@ -22,6 +22,7 @@ export const EMPTY_FILE_HISTORY: FileHistory = { done: [], undone: [] };
 
 /** The history after one more event. */
 export function foldFileHistory(history: FileHistory, event: JournalEvent): FileHistory {
+  if (event.type === 'agent.ev') return foldFileHistory(history, event.event);
   if (event.type === 'tool.done' && event.kind === 'ok' && event.data !== undefined) {
     const change = fileIntentOf(event.data);
     return change ? addChange(history, Number(event.op.split('.')[0]), change) : history;

@@ -132,5 +132,9 @@ const EVENT_TYPES: Readonly<Record<JournalEventType, true>> = {
   cancel: true,
   update: true,
   'files.moved': true,
+  'agent.spawn': true,
+  'agent.ev': true,
+  'agent.done': true,
+  word: true,
   'msg.done': true,
 };
