@@ -9,10 +9,13 @@ import type { ModelProvider, PermissionAnswer } from '../shared/ports.ts';
 import type { Rates } from '../shared/spending.ts';
 import type { QueuedMessage, State } from '../shared/state.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
+import type { Scope } from './budget/ledger.ts';
 import type { Forked } from './fork-session.ts';
 import type { FsckReport } from './fsck/finding.ts';
 import type { Hook } from './hooks/hook.ts';
 import type { ToolMiddleware } from './middleware/tool-middleware.ts';
+import type { HeavyPool } from './pool.ts';
+import type { RedisHandle } from './redis.ts';
 import type { ReplayReport } from './replay.ts';
 import type { FetchRules } from './web/fetch-page.ts';
 
@@ -26,6 +29,20 @@ export interface ModelPair {
   provider(model: string): Promise<ModelProvider>;
 }
 
+/** A working copy that Odin made for one task, and what that task shares with the others of its process (orchestrator/batch). */
+export interface TaskPlace {
+  /** The project's root in the working copy. */
+  readonly root: string;
+  /** The user's own folder, whose trust holds for its copy. */
+  readonly trustedAs: string;
+  /** The session to begin, or to go on with. */
+  readonly sid: string;
+  readonly handle: RedisHandle;
+  readonly pool: HeavyPool;
+  /** What its calls of models reserve from, beyond the message's and the session's. */
+  readonly scope?: Scope;
+}
+
 export interface OpenOptions {
   /** The folder Odin was started in. The project's root is the nearest folder above with ODIN.md or .git, else this. */
   readonly cwd: string;
@@ -37,6 +54,8 @@ export interface OpenOptions {
   readonly models?: ModelPair;
   /** Without models: run this process's own file commands (undo, redo) when nobody else runs the workspace. */
   readonly commandsOnly?: boolean;
+  /** Present: nobody but this process uses the folder, and no queue is opened for it. */
+  readonly task?: TaskPlace;
   /** What everything that runs in this process may spend in sum (SPEC E7). Absent: no limit. */
   readonly caps?: { readonly usd?: number; readonly tokens?: number };
   /** Who answers questions of the turns that run here. Absent: nobody, so the answer is no. */

@@ -61,6 +61,8 @@ export interface Trust {
 export async function loadConfig(where: {
   readonly projectRoot: string;
   readonly home: string;
+  /** The folder whose trust holds for it. Default: itself. */
+  readonly trustedAs?: string;
 }): Promise<Outcome<Config>> {
   const { projectRoot, home } = where;
   const projectFile = join(projectRoot, PROJECT_CONFIG_FILE);
@@ -73,7 +75,7 @@ export async function loadConfig(where: {
     ]);
     if (!project.ok) return project;
     if (!user.ok) return user;
-    return ok(settle(project.value, user.value, trustOf(home, projectRoot, text)));
+    return ok(settle(project.value, user.value, trustOf(home, where.trustedAs ?? projectRoot, text)));
   } catch (error) {
     if (error instanceof UserError) return invalid(error.message);
     throw error;

@@ -37,11 +37,36 @@ export const keys = {
   owners: (host: string) => `${PREFIX}:own:${host}`,
   agentLog: (aid: string) => `${PREFIX}:a:${aid}:log`,
   budget: (scope: string) => `${PREFIX}:budget:${scope}`,
-  batch: (bid: string) => ({ counters: `${PREFIX}:batch:${bid}`, results: `${PREFIX}:batch:${bid}:res` }),
+  batch: (bid: string) => ({
+    /** Hash: hash, name, root, createdAt, total, caps, cancelled, endedAt, usd, unpriced, tokens, and n:<status> for each. */
+    meta: `${PREFIX}:batch:${bid}`,
+    /** Hash: item -> the task, written once. */
+    items: `${PREFIX}:batch:${bid}:items`,
+    /** Hash: item -> the items that wait for it. */
+    after: `${PREFIX}:batch:${bid}:after`,
+    /** Set: the items without a result. */
+    todo: `${PREFIX}:batch:${bid}:todo`,
+    /** Hash: g:<item> how often it was begun anew, e:<item> its newest claim, j:<item> its newest job, s:<item>:<g>:<ws> its session. */
+    marks: `${PREFIX}:batch:${bid}:marks`,
+    /** Hash: item -> who runs it. */
+    runs: `${PREFIX}:batch:${bid}:runs`,
+    /** Hash: item -> its result, written once. */
+    results: `${PREFIX}:batch:${bid}:res`,
+    /** Hash: item -> its patch. */
+    patches: `${PREFIX}:batch:${bid}:patches`,
+  }),
+  /** Sorted set: batches by when they were submitted. */
+  batches: `${PREFIX}:batches`,
+  /** Hash: worker -> what it is and does; and when each gave its last sign of life, by Redis' clock. */
+  workers: `${PREFIX}:workers`,
+  workerBeats: `${PREFIX}:workers:beats`,
 } as const;
 
 /** BullMQ's queue of a workspace's turns. */
 export const turnsQueue = (ws: string): string => `turns.${ws}`;
+
+/** BullMQ's queue of a project's batch tasks, so that a worker is given those of its own projects only. */
+export const batchQueue = (root: string): string => `batch.${sha256(root).slice(0, 16)}`;
 
 /**
  * The workspace of a project's real root. `scope` tells machines apart that share one Redis and may have different projects

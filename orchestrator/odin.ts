@@ -30,7 +30,7 @@ export async function openOdin(options: OpenOptions): Promise<Odin> {
 function facade(world: World, ownership: Ownership): Odin {
   const { root, ws, handle, inbox, blobs, bus, scrub, config } = world;
   const redis = handle.client;
-  const born = new Set<string>();
+  const born = new Set<string>(world.options.task ? [world.options.task.sid] : []);
   let clientQueue: Promise<TurnQueue> | null = null;
 
   return {

@@ -2,10 +2,12 @@
 // had no answer): the second time it changes nothing and answers the same, but for oclaim, which begins one more epoch and
 // harms nobody. They know numbers, epochs and bytes, never the meaning of an event. redis.ts defines them on each connection.
 
+import { BATCH_SCRIPTS, type BatchScripts } from './batch/scripts.ts';
+
 type ScriptArg = string | number;
 type Script<Reply> = (keys: readonly string[], args: readonly ScriptArg[]) => Promise<Reply>;
 
-export interface OdinScripts {
+export interface OdinScripts extends BatchScripts {
   readonly oenq: Script<readonly [string, ...(string | number)[]]>;
   readonly oclaim: Script<readonly [string, ...unknown[]]>;
   readonly oappend: Script<readonly [string]>;
@@ -245,6 +247,7 @@ return redis.call('DEL', KEYS[1])
 
 /** For ioredis' `scripts` option, so that duplicates of a connection have them too. */
 export const SCRIPTS = {
+  ...BATCH_SCRIPTS,
   oenq: { numberOfKeys: 5, lua: OENQ },
   oclaim: { numberOfKeys: 6, lua: OCLAIM },
   oappend: { numberOfKeys: 1, lua: OAPPEND },

@@ -74,17 +74,18 @@ export interface World {
 
 /** Throws UserError with one line when Redis or the settings cannot be used; then nothing stays open. */
 export async function openWorld(options: OpenOptions): Promise<World> {
-  const root = findRoot(options.cwd);
+  const { task } = options;
+  const root = task?.root ?? findRoot(options.cwd);
   const notice = options.notice ?? (() => {});
   // Loads the SDK while Redis comes up; whoever needs the provider hears of a failure.
   if (options.models) options.models.provider(options.models.model).catch(() => {});
   const { redisUrl, home } = options;
   const [handle, config] = await Promise.all([
-    connectRedis({ home, notice, ...(redisUrl === undefined ? {} : { redisUrl }) }),
-    loadConfig({ projectRoot: root, home }),
+    task?.handle ?? connectRedis({ home, notice, ...(redisUrl === undefined ? {} : { redisUrl }) }),
+    loadConfig({ projectRoot: root, home, ...(task ? { trustedAs: task.trustedAs } : {}) }),
   ]);
   if (config.ok) return worldOf(options, root, handle, config.value);
-  await handle.close();
+  if (!task) await handle.close();
   throw new UserError(config.failure.message);
 }
 
@@ -93,7 +94,9 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
   const ws = workspaceId(root, handle.scope);
   const blobs = openBlobs(home);
   const files = createFiles({ root, blobs, cache: cacheLimits(config) });
-  const pool = openHeavyPool();
+  const { task } = options;
+  const pool = task?.pool ?? openHeavyPool();
+  const isTrusted = () => isFolderTrusted(home, task?.trustedAs ?? root);
   const { webRules } = options;
   const closing = new AbortController();
   const commands = openCommands({
@@ -135,9 +138,7 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     smallModel: openSmallModel(options.models),
     commands,
     ruleStore,
-    commandRules: createCommandRules(config, ruleStore, options.permission?.allow ?? [], () =>
-      isFolderTrusted(home, root),
-    ),
+    commandRules: createCommandRules(config, ruleStore, options.permission?.allow ?? [], () => isTrusted()),
     toolbox,
     hooks: [...(options.hooks ?? []), ...commandHooks.hooks],
     scrub,
@@ -149,7 +150,7 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
       return port;
     },
     instructions() {
-      const read = readInstructions({ root, cwd: options.cwd, home, trusted: isFolderTrusted(home, root) });
+      const read = readInstructions({ root, cwd: options.cwd, home, trusted: isTrusted() });
       return { ...read, text: scrub(read.text) };
     },
     openQueue: () => openTurnQueue(handle, ws, (error) => log('the queue reports', { error: error.message })),
@@ -158,8 +159,10 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
       await commands.close();
       await commandHooks.close();
       await web.close();
-      await pool.close();
-      await handle.close();
+      if (!task) {
+        await pool.close();
+        await handle.close();
+      }
       await logFile.flushed();
     },
   };

@@ -24,7 +24,7 @@ const ARROWS: Record<string, readonly string[]> = {
 
 /** Packages that one file owns; its neighbours may name their types. */
 const OWNERS: Record<string, string> = {
-  bullmq: '^orchestrator/queue\\.ts$',
+  bullmq: '^orchestrator/(queue|jobs/job-queue)\\.ts$',
   piscina: '^orchestrator/pool\\.ts$',
   ioredis: '^orchestrator/redis\\.ts$',
   '@anthropic-ai/sdk': '^llm/anthropic[^/]*\\.ts$',

@@ -1,0 +1,148 @@
+// Git as Odin itself runs it for a batch (SAFETY 2.4). A task works in a clone of its own: it has its own .git, so that commands in the
+// sandbox find a whole repository and can harm none but it, and it has nothing of the repository's settings: no hooks, no filters, no
+// monitors, since a clone takes objects and names and no configuration. What is cloned is linked, not copied.
+
+import { execFile } from 'node:child_process';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { fail, type Outcome, ok } from '../../shared/outcome.ts';
+
+const SAFE = [
+  ...['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'protocol.allow=never'],
+  ...['-c', 'protocol.file.allow=always', '-c', 'core.untrackedCache=false', '-c', 'gc.auto=0'],
+];
+
+/** Nothing of the user's environment steers it, and nothing of the user's or the system's settings holds. */
+const env = (): NodeJS.ProcessEnv => ({
+  PATH: process.env['PATH'],
+  LANG: 'C.UTF-8',
+  LC_ALL: 'C.UTF-8',
+  HOME: '/nonexistent',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_NO_LAZY_FETCH: '1',
+});
+
+const MAX_OUTPUT = 64 * 1024 * 1024;
+
+interface GitRun {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function git(cwd: string, args: readonly string[], input?: string): Promise<GitRun> {
+  return new Promise((resolve) => {
+    const options = { cwd, env: env(), maxBuffer: MAX_OUTPUT, encoding: 'utf8' as const };
+    const child = execFile('git', [...SAFE, '--no-pager', ...args], options, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 128;
+      resolve({ code, stdout, stderr: error !== null && stderr === '' ? error.message : stderr });
+    });
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(input ?? '');
+  });
+}
+
+const firstLine = ({ stderr }: GitRun): string => stderr.trim().split('\n')[0] ?? '';
+
+/** The top folder of the repository that a folder lies in; null when it lies in none. */
+export async function repositoryOf(folder: string): Promise<string | null> {
+  const run = await git(folder, ['rev-parse', '--show-toplevel']);
+  return run.code === 0 ? run.stdout.replace(/\n$/, '') : null;
+}
+
+/** The commit that a name stands for; null when there is none. */
+export async function commitOf(repository: string, name: string): Promise<string | null> {
+  const run = await git(repository, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`]);
+  return run.code === 0 ? run.stdout.trim() : null;
+}
+
+/** A working copy of a commit in a folder that is there only when it is whole. What stood there goes. */
+export async function makeClone(repository: string, commit: string, folder: string): Promise<Outcome<null>> {
+  const fresh = `${folder}.new`;
+  await Promise.all([removeFolder(folder), removeFolder(fresh)]);
+  await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
+  const cloned = await git(dirname(folder), [
+    ...['clone', '--quiet', '--local', '--no-checkout', '--template='],
+    ...['--', repository, fresh],
+  ]);
+  if (cloned.code !== 0) return cloneFailed(`${repository} cannot be cloned: ${firstLine(cloned)}`);
+  const out = await git(fresh, ['checkout', '--quiet', '--detach', commit]);
+  if (out.code !== 0)
+    return cloneFailed(`${repository} has no commit ${commit} that can be checked out: ${firstLine(out)}`);
+  await rename(fresh, folder);
+  return ok(null);
+}
+
+const cloneFailed = (message: string) => fail('failed', 'no_working_copy', message);
+
+/** Everything that was changed since the commit, new files included and ignored ones not, as one patch; '' when nothing was. */
+export async function patchOf(folder: string, commit: string): Promise<Outcome<string>> {
+  const added = await git(folder, ['add', '--all']);
+  if (added.code !== 0) return fail('failed', 'no_patch', `What was changed cannot be read: ${firstLine(added)}`);
+  const options = ['--cached', '--binary', '--full-index', '--no-ext-diff', '--no-textconv', '--no-color'];
+  const diff = await git(folder, ['diff', ...options, '--src-prefix=a/', '--dst-prefix=b/', commit, '--']);
+  if (diff.code !== 0) return fail('failed', 'no_patch', `What was changed cannot be read: ${firstLine(diff)}`);
+  if (diff.stdout.includes('\uFFFD')) return fail('failed', 'no_patch', 'What was changed is not all UTF-8 text.');
+  return ok(diff.stdout);
+}
+
+/** The files that `patchOf` found changed. */
+export async function changedFiles(folder: string, commit: string): Promise<readonly string[]> {
+  const named = await git(folder, ['diff', '--cached', '--name-only', '-z', '--no-ext-diff', commit, '--']);
+  return named.stdout.split('\0').filter((name) => name !== '');
+}
+
+/** Applies a patch to the files of a repository's working copy: cleanly, or by a merge of three; else nothing is changed. */
+export async function applyPatch(repository: string, patch: string): Promise<Outcome<null>> {
+  // A merge leaves marks of conflict behind, so what cannot be merged cleanly is tried on paper first.
+  for (const how of [[], ['--3way']]) {
+    const tried = await git(repository, ['apply', '--check', ...how, '-'], patch);
+    if (tried.code !== 0 || /with conflicts/.test(tried.stderr)) continue;
+    const applied = await git(repository, ['apply', ...how, '-'], patch);
+    if (applied.code === 0) return ok(null);
+    return fail('failed', 'patch_conflict', firstLine(applied));
+  }
+  return fail('failed', 'patch_conflict', 'The files have changed since, in the same places.');
+}
+
+/** A branch with one commit, made of a patch to a commit, without touching any working copy. */
+export async function branchOf(
+  repository: string,
+  {
+    name,
+    base,
+    patch,
+    subject,
+  }: { readonly name: string; readonly base: string; readonly patch: string; readonly subject: string },
+  scratch: string,
+): Promise<Outcome<string>> {
+  const wrong = (run: GitRun) => fail('failed', 'no_branch', `${name}: ${firstLine(run)}`);
+  const named = await git(repository, ['check-ref-format', '--branch', name]);
+  if (named.code !== 0) return fail('failed', 'no_branch', `"${name}" cannot be the name of a branch.`);
+  const made = await makeClone(repository, base, scratch);
+  if (!made.ok) return made;
+  try {
+    const applied = await git(scratch, ['apply', '--index', '-'], patch);
+    if (applied.code !== 0) return wrong(applied);
+    const who = ['-c', 'user.name=Odin', '-c', 'user.email=odin@localhost', '-c', 'commit.gpgSign=false'];
+    const committed = await git(scratch, [...who, 'commit', '--quiet', '--no-verify', '-m', subject]);
+    if (committed.code !== 0) return wrong(committed);
+    const fetched = await git(repository, [
+      'fetch',
+      '--quiet',
+      '--no-tags',
+      '--no-write-fetch-head',
+      scratch,
+      `HEAD:refs/heads/${name}`,
+    ]);
+    return fetched.code === 0 ? ok(name) : wrong(fetched);
+  } finally {
+    await removeFolder(scratch);
+  }
+}
+
+export const removeFolder = (folder: string): Promise<void> =>
+  rm(folder, { recursive: true, force: true, maxRetries: 3 });

@@ -1,0 +1,297 @@
+// What Redis knows of batches (DURABILITY 10): the tasks, who runs which, the results. The results are the truth: a task is done when it
+// has one, and it never has two. Everything here may be done twice.
+
+import * as z from 'zod';
+import { sha256 } from '../../shared/ids.ts';
+import { UserError } from '../../shared/outcome.ts';
+import { canonical } from '../jobs/sign-job.ts';
+import { keys } from '../keys.ts';
+import type { OdinRedis } from '../redis.ts';
+import { type Task, taskSchema } from './task.ts';
+
+/** failed: it ran and failed, or could not run. limit: a limit stopped it. skipped: it waited for one that was not completed. */
+export const ITEM_STATUSES = ['completed', 'failed', 'limit', 'cancelled', 'skipped'] as const;
+export type ItemStatus = (typeof ITEM_STATUSES)[number];
+
+const resultSchema = z.object({
+  id: z.string(),
+  line: z.number(),
+  status: z.enum(ITEM_STATUSES),
+  /** How its message ended, or why it never had one. */
+  reason: z.string(),
+  answer: z.string(),
+  /** What its patch changes. */
+  files: z.array(z.string()),
+  base: z.string(),
+  costUsd: z.number().nullable(),
+  tokens: z.number(),
+  steps: z.number(),
+  session: z.string().nullable(),
+  worker: z.string().nullable(),
+  startedAt: z.number().nullable(),
+  endedAt: z.number(),
+  /** Where its working copy stays, when its patch could not be taken. */
+  kept: z.string().optional(),
+});
+
+export type ItemResult = z.infer<typeof resultSchema>;
+
+/** Who runs an item: `job` and `token` put it back when that process is dead. */
+const runSchema = z.object({
+  worker: z.string(),
+  host: z.string(),
+  pid: z.number(),
+  startTime: z.string(),
+  job: z.string(),
+  token: z.string(),
+  at: z.number(),
+});
+
+export type ItemRun = z.infer<typeof runSchema>;
+
+export interface NewBatch {
+  readonly bid: string;
+  /** Of what was submitted, before commits were looked up. */
+  readonly hash: string;
+  readonly name: string;
+  readonly root: string;
+  readonly caps: { readonly usd?: number; readonly tokens?: number };
+  readonly tasks: readonly Task[];
+}
+
+export interface BatchStatus {
+  readonly bid: string;
+  readonly name: string;
+  readonly root: string;
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+  readonly total: number;
+  readonly counts: Readonly<Record<ItemStatus, number>>;
+  readonly running: number;
+  readonly cancelled: boolean;
+  /** Null when the price of a model is not known. */
+  readonly costUsd: number | null;
+  readonly tokens: number;
+  readonly caps: { readonly usd?: number; readonly tokens?: number };
+}
+
+export type ItemClaim =
+  | { readonly status: 'ok'; readonly epoch: number }
+  | { readonly status: 'done' | 'cancelled' | 'stale' | 'budget' | 'unknown' };
+
+const CHUNK = 500;
+const KEPT_S = 30 * 24 * 3_600;
+
+export const taskHash = (task: Task): string => sha256(canonical(task));
+
+/** The task in a text of Redis; null when it is none of ours. */
+function parseTask(text: string | null | undefined): Task | null {
+  try {
+    const parsed = taskSchema.safeParse(JSON.parse(text ?? 'null'));
+    return parsed.success ? parsed.data : null;
+  } catch {
+    return null;
+  }
+}
+
+export type BatchStore = ReturnType<typeof openBatchStore>;
+
+export function openBatchStore(redis: OdinRedis) {
+  const tasksOf = async (bid: string, items: readonly string[]): Promise<readonly (Task | null)[]> =>
+    items.length === 0 ? [] : (await redis.hmget(keys.batch(bid).items, ...items)).map(parseTask);
+
+  const metaOf = async (bid: string) => redis.hgetall(keys.batch(bid).meta);
+
+  const parseResult = (text: string | null): ItemResult | null =>
+    text === null ? null : resultSchema.parse(JSON.parse(text));
+
+  return {
+    tasksOf,
+
+    /** Stores a batch whole; false when it is there already. Throws when that one has other tasks. */
+    async create({ bid, hash, name, root, caps, tasks }: NewBatch): Promise<boolean> {
+      const batch = keys.batch(bid);
+      const before = await redis.hget(batch.meta, 'hash');
+      if (before === hash) return false;
+      if (before !== null) {
+        throw new UserError(`There is a batch "${bid}" with other tasks. Give this one another --id, or leave it out.`);
+      }
+      const after = new Map<string, string[]>();
+      for (const { id, needs } of tasks) for (const need of needs) after.set(need, [...(after.get(need) ?? []), id]);
+      for (let at = 0; at < tasks.length; at += CHUNK) {
+        const chunk = tasks.slice(at, at + CHUNK);
+        const pipeline = redis.pipeline();
+        // What a submitter that died halfway has written stays.
+        for (const task of chunk) pipeline.hsetnx(batch.items, task.id, JSON.stringify(task));
+        pipeline.sadd(batch.todo, ...chunk.map(({ id }) => id));
+        await pipeline.exec();
+      }
+      if (after.size > 0) {
+        await redis.hset(batch.after, Object.fromEntries([...after].map(([id, list]) => [id, JSON.stringify(list)])));
+      }
+      const now = Date.now();
+      const limits = {
+        ...(caps.usd === undefined ? {} : { capUsd: caps.usd }),
+        ...(caps.tokens === undefined ? {} : { capTokens: caps.tokens }),
+      };
+      await redis.hset(batch.meta, { hash, name, root, createdAt: now, total: tasks.length, ...limits });
+      await redis.zadd(keys.batches, now, bid);
+      return true;
+    },
+
+    /** Newest first. */
+    async list(): Promise<readonly BatchStatus[]> {
+      const bids = await redis.zrevrange(keys.batches, 0, -1);
+      const found = await Promise.all(bids.map((bid) => this.status(bid)));
+      const gone = bids.filter((_, i) => found[i] === null);
+      if (gone.length > 0) await redis.zrem(keys.batches, ...gone);
+      return found.filter((status) => status !== null);
+    },
+
+    async status(bid: string): Promise<BatchStatus | null> {
+      const batch = keys.batch(bid);
+      const [meta, running] = await Promise.all([redis.hgetall(batch.meta), redis.hlen(batch.runs)]);
+      if (meta['hash'] === undefined) return null;
+      const number = (name: string): number => Number(meta[name] ?? 0);
+      return {
+        bid,
+        name: meta['name'] ?? '',
+        root: meta['root'] ?? '',
+        createdAt: number('createdAt'),
+        endedAt: meta['endedAt'] === undefined ? null : number('endedAt'),
+        total: number('total'),
+        counts: Object.fromEntries(ITEM_STATUSES.map((status) => [status, number(`n:${status}`)])) as Record<
+          ItemStatus,
+          number
+        >,
+        running,
+        cancelled: meta['cancelled'] !== undefined,
+        costUsd: number('unpriced') > 0 ? null : number('usd'),
+        tokens: number('tokens'),
+        caps: {
+          ...(meta['capUsd'] === undefined ? {} : { usd: number('capUsd') }),
+          ...(meta['capTokens'] === undefined ? {} : { tokens: number('capTokens') }),
+        },
+      };
+    },
+
+    /** The batch that a person means by its id or the beginning of it, or by "last". */
+    async find(wanted: string): Promise<string> {
+      const bids = await redis.zrevrange(keys.batches, 0, -1);
+      if (wanted === 'last' && bids[0] !== undefined) return bids[0];
+      if (bids.includes(wanted)) return wanted;
+      const found = bids.filter((bid) => wanted !== '' && bid.startsWith(wanted));
+      if (found.length === 1 && found[0] !== undefined) return found[0];
+      throw new UserError(
+        found.length > 1
+          ? `"${wanted}" is the beginning of ${found.length} batches. Give more of it.`
+          : `There is no batch "${wanted}". \`odin batch list\` shows those there are.`,
+      );
+    },
+
+    todo: (bid: string): Promise<readonly string[]> => redis.smembers(keys.batch(bid).todo),
+
+    items: (bid: string): Promise<readonly string[]> => redis.hkeys(keys.batch(bid).items),
+
+    async dependents(bid: string, item: string): Promise<readonly string[]> {
+      const text = await redis.hget(keys.batch(bid).after, item);
+      return text === null ? [] : z.array(z.string()).parse(JSON.parse(text));
+    },
+
+    async results(bid: string, items: readonly string[]): Promise<readonly (ItemResult | null)[]> {
+      return items.length === 0 ? [] : (await redis.hmget(keys.batch(bid).results, ...items)).map(parseResult);
+    },
+
+    patch: (bid: string, item: string): Promise<string | null> => redis.hget(keys.batch(bid).patches, item),
+
+    async runs(bid: string): Promise<ReadonlyMap<string, ItemRun>> {
+      const all = await redis.hgetall(keys.batch(bid).runs);
+      return new Map(Object.entries(all).map(([item, text]) => [item, runSchema.parse(JSON.parse(text))]));
+    },
+
+    /** How often the items were begun anew, and which of their jobs is the newest. */
+    async marks(
+      bid: string,
+      items: readonly string[],
+    ): Promise<readonly { readonly gen: number; readonly job: number }[]> {
+      if (items.length === 0) return [];
+      const fields = items.flatMap((item) => [`g:${item}`, `j:${item}`]);
+      const values = await redis.hmget(keys.batch(bid).marks, ...fields);
+      return items.map((_, i) => ({ gen: Number(values[2 * i] ?? 0), job: Number(values[2 * i + 1] ?? 0) }));
+    },
+
+    /** The item's job is over and did not finish it: the next one has another id. Two that see it make one step. */
+    async nextJob(bid: string, item: string, was: number): Promise<number> {
+      const field = `j:${item}`;
+      const now = Number((await redis.hget(keys.batch(bid).marks, field)) ?? 0);
+      return now === was ? redis.hincrby(keys.batch(bid).marks, field, 1) : now;
+    },
+
+    /** The item's session in a working copy: `fresh`, unless it has one. */
+    async session(bid: string, item: string, gen: number, ws: string, fresh: string): Promise<string> {
+      const field = `s:${item}:${gen}:${ws}`;
+      await redis.hsetnx(keys.batch(bid).marks, field, fresh);
+      return (await redis.hget(keys.batch(bid).marks, field)) ?? fresh;
+    },
+
+    hasSession: async (bid: string, item: string, gen: number, ws: string): Promise<boolean> =>
+      (await redis.hexists(keys.batch(bid).marks, `s:${item}:${gen}:${ws}`)) === 1,
+
+    async claim(bid: string, item: string, gen: number, run: ItemRun): Promise<ItemClaim> {
+      const { meta, marks, runs, results, todo } = keys.batch(bid);
+      const reply = await redis.obclaim([meta, marks, runs, results, todo], [item, gen, JSON.stringify(run)]);
+      return reply[0] === 'ok' ? { status: 'ok', epoch: reply[1] } : { status: reply[0] };
+    },
+
+    async finish(bid: string, result: ItemResult, epoch: number, patch: string): Promise<'ok' | 'done' | 'fenced'> {
+      const { meta, marks, runs, results, todo, patches } = keys.batch(bid);
+      const cost = result.costUsd === null ? '' : result.costUsd;
+      const verdict = await redis.obfinish(
+        [meta, marks, runs, results, todo, patches],
+        [result.id, epoch, JSON.stringify(result), result.status, cost, result.tokens, result.endedAt, patch],
+      );
+      await this.expireWhenDone(bid);
+      return verdict;
+    },
+
+    /** The end of an item that nobody runs. */
+    async skip(bid: string, task: Task, status: ItemStatus, reason: string, answer: string) {
+      const { meta, marks, runs, results, todo } = keys.batch(bid);
+      const result: ItemResult = {
+        ...{ id: task.id, line: task.line, status, reason, answer, files: [], base: task.base },
+        ...{ costUsd: 0, tokens: 0, steps: 0, session: null, worker: null, startedAt: null, endedAt: Date.now() },
+      };
+      const args = [task.id, JSON.stringify(result), status, result.endedAt];
+      const verdict = await redis.obskip([meta, marks, runs, results, todo], args);
+      await this.expireWhenDone(bid);
+      return verdict;
+    },
+
+    release: (bid: string, item: string, epoch: number): Promise<number> =>
+      redis.obrelease([keys.batch(bid).marks, keys.batch(bid).runs], [item, epoch]),
+
+    /** Begins anew what has ended otherwise than completed. Returns how many. */
+    async retry(bid: string): Promise<number> {
+      const { meta, marks, runs, results, todo, patches } = keys.batch(bid);
+      await Promise.all(Object.values(keys.batch(bid)).map((key) => redis.persist(key)));
+      const items = await this.items(bid);
+      let begun = 0;
+      for (let at = 0; at < items.length; at += CHUNK) {
+        begun += await redis.obretry([meta, marks, runs, results, todo, patches], items.slice(at, at + CHUNK));
+      }
+      return begun;
+    },
+
+    markCancelled: (bid: string): Promise<number> => redis.hset(keys.batch(bid).meta, 'cancelled', 1),
+
+    isCancelled: async (bid: string): Promise<boolean> =>
+      (await redis.hexists(keys.batch(bid).meta, 'cancelled')) === 1,
+
+    /** A batch that is over is forgotten after a month. */
+    async expireWhenDone(bid: string): Promise<void> {
+      const meta = await metaOf(bid);
+      if (meta['endedAt'] === undefined) return;
+      await Promise.all(Object.values(keys.batch(bid)).map((key) => redis.expire(key, KEPT_S)));
+    },
+  };
+}
