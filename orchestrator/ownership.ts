@@ -214,6 +214,7 @@ export function createOwnership(world: World): Ownership {
 
   /** In this order: cancels and answers that wait are known before what they are about goes on. */
   const takePart = ({ dispatcher, runner, archiver }: Owned): void => {
+    if (options.task) return;
     archiver.start();
     listen(runner)
       .then(() => (closing.aborted ? undefined : dispatcher.start()))
@@ -310,7 +311,7 @@ export function createOwnership(world: World): Ownership {
       control?.close();
       owned?.runner.save();
       owned?.archiver.stop();
-      await owned?.archiver.leave();
+      if (!options.task) await owned?.archiver.leave();
       await lease?.drop();
     },
     release: () => owned?.release(),
@@ -324,7 +325,7 @@ function createRunner(
   place: Pick<RunnerDeps, 'cancelledBy' | 'sure' | 'quarantine'>,
 ): SessionRunner {
   const { root, config, scrub, search, smallModel, log } = world;
-  const scope = openScope('process', world.options.caps ?? {});
+  const scope = world.options.task?.scope ?? openScope('process', world.options.caps ?? {});
   const budgetPolicy = { scope, session: sessionCaps(config) };
   return createSessionRunner({
     redis: world.handle.client,
