@@ -18,15 +18,16 @@ export interface CrashReport {
 }
 
 /** A new process, its imports and the operation that was open. */
-const RESUME_P95_MS = 500;
+export const RESUME_P95_MS = 500;
 
-/** `asked`: the kills that were wanted. `more`: goals of this script alone. */
+/** `asked`: the kills that were wanted. `more`: goals of this script alone. `resumeP95Ms`: null when its resumes have no goal. */
 export function crashReport(
   name: string,
   seed: number,
   asked: number,
   result: KillResult,
   more: readonly Goal[] = [],
+  resumeP95Ms: number | null = RESUME_P95_MS,
 ): CrashReport {
   const { kills, lost, doubled, misordered, unknown } = result;
   const [p50, p95] = [quantile(result.resumeMs, 0.5), quantile(result.resumeMs, 0.95)];
@@ -37,9 +38,7 @@ export function crashReport(
     atMost('done twice', doubled, 0, 'operations'),
     atMost('out of order', misordered, 0, 'operations'),
     atMost('outcome unknown', unknown, 0, 'operations'),
-    resumeMs === null
-      ? atMost('resume time, p95', null, RESUME_P95_MS, 'ms', 'no kill left an operation open')
-      : atMost('resume time, p95', resumeMs.p95, RESUME_P95_MS, 'ms'),
+    ...resumeGoals(resumeMs, resumeP95Ms),
     ...more,
   ];
   const met = goals.every((goal) => goal.met);
@@ -49,7 +48,36 @@ export function crashReport(
 export function printCrash(crash: CrashReport, write: (line: string) => void): void {
   const { p50 = '-', p95 = '-' } = crash.resumeMs ?? {};
   write(`crash ${crash.name}, seed ${crash.seed}: ${crash.kills} kills, resumed in ${p50} ms (p50), ${p95} ms (p95)`);
-  for (const { name, actual, reason, limit, unit, met } of crash.goals) {
+  writeGoals(crash.goals, write);
+}
+
+/** Of a script that counts no operations. */
+export interface GoalReport {
+  readonly name: string;
+  readonly seed: number;
+  readonly kills: number;
+  readonly goals: readonly Goal[];
+  readonly met: boolean;
+}
+
+export function goalReport(name: string, seed: number, kills: number, goals: readonly Goal[]): GoalReport {
+  return { name, seed, kills, goals, met: goals.length > 0 && goals.every((goal) => goal.met) };
+}
+
+export function printGoals({ name, seed, kills, goals }: GoalReport, write: (line: string) => void): void {
+  write(`crash ${name}, seed ${seed}, count ${kills}`);
+  writeGoals(goals, write);
+}
+
+function resumeGoals(resumeMs: { readonly p95: number } | null, limit: number | null): readonly Goal[] {
+  if (limit === null) return [];
+  const what = 'resume time, p95';
+  if (resumeMs === null) return [atMost(what, null, limit, 'ms', 'no kill left an operation open')];
+  return [atMost(what, resumeMs.p95, limit, 'ms')];
+}
+
+function writeGoals(goals: readonly Goal[], write: (line: string) => void): void {
+  for (const { name, actual, reason, limit, unit, met } of goals) {
     const figure = actual === null ? `not taken: ${reason ?? 'no reason given'}` : `${actual} ${unit}`;
     write(`${met ? 'met    ' : 'NOT met'}  ${name}: ${figure} (goal: at most ${limit} ${unit})`);
   }

@@ -6,37 +6,63 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { atMost, type Goal } from '../../bench/report.ts';
-import { findSandbox } from '../../orchestrator/exec/sandbox.ts';
-import { killCommands } from '../support/kill-commands.ts';
-import { killEdits } from '../support/kill-edits.ts';
 import type { KillResult } from '../support/kill-owner.ts';
 import { randomFrom } from '../support/seed.ts';
-import { diskFull } from './disk-full.ts';
-import { crashReport, printCrash } from './report.ts';
+import { crashReport, goalReport, printCrash, printGoals, RESUME_P95_MS } from './report.ts';
+
+/** What a script found: a count of operations, or goals of its own alone. */
+interface Found {
+  readonly result?: KillResult;
+  readonly goals?: readonly Goal[];
+  /** Null: how long a resume takes is another script's to say. */
+  readonly resumeP95Ms?: number | null;
+  /** What else is worth reading. */
+  readonly notes?: readonly string[];
+}
 
 interface CrashScript {
+  /** How many kills, or whatever it counts, by default. */
   readonly kills: number;
-  run(
-    folder: string,
-    kills: number,
-    random: (below: number) => number,
-  ): Promise<{ readonly result: KillResult; readonly goals?: readonly Goal[] }>;
+  run(folder: string, kills: number, random: (below: number) => number): Promise<Found>;
 }
 
 const SCRIPTS: Readonly<Record<string, CrashScript>> = {
   commands: {
     kills: 150,
     async run(folder, kills, random) {
+      const { findSandbox } = await import('../../orchestrator/exec/sandbox.ts');
+      const { killCommands } = await import('../support/kill-commands.ts');
       const { status } = await findSandbox();
-      console.log(status.kind === 'none' ? status.reason : 'Commands run in the sandbox.');
-      return { result: await killCommands(folder, kills * 2, kills, random) };
+      const note = status.kind === 'none' ? status.reason : 'Commands run in the sandbox.';
+      return { result: await killCommands(folder, kills * 2, kills, random), notes: [note] };
     },
   },
   edits: {
     kills: 200,
     async run(folder, kills, random) {
+      const { killEdits } = await import('../support/kill-edits.ts');
       const result = await killEdits(folder, kills, random);
       return { result, goals: [atMost('temporary files left over', result.leftOver.length, 0, 'files')] };
+    },
+  },
+  turns: {
+    kills: 1000,
+    async run(folder, kills, random) {
+      const { killTurns, turnsGoals, turnsNotes } = await import('./turns.ts');
+      const redisKills = Math.ceil(kills / 25);
+      const result = await killTurns(folder, { kills, redisKills, messages: kills * 3 }, random);
+      return { result, goals: turnsGoals(result), resumeP95Ms: null, notes: turnsNotes(result) };
+    },
+  },
+  'disk-full': {
+    kills: 4,
+    async run(folder) {
+      const { diskFull } = await import('./disk-full.ts');
+      const { goals, told } = await diskFull(folder);
+      return {
+        goals,
+        notes: Object.entries(told).flatMap(([name, lines]) => lines.map((line) => `told ${name}: ${line}`)),
+      };
     },
   },
 };
@@ -49,23 +75,27 @@ const name = positionals[0] ?? '';
 const script = SCRIPTS[name];
 const kills = Number(values.kills ?? script?.kills);
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
-if (name === 'disk-full') {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'odin-crash-')));
-  const report = await diskFull(folder, (line) => console.log(line));
-  if (values.json) console.log(JSON.stringify(report));
-  rmSync(folder, { recursive: true, force: true });
-} else if (!script || !Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed)) {
+const write = (line: string): void => console.log(line);
+if (!script || !Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed)) {
   console.error(
-    `usage: npm run crash -- NAME [--seed N] [--kills N] [--json]\nNAME is one of: ${[...Object.keys(SCRIPTS), 'disk-full'].join(', ')}`,
+    `usage: npm run crash -- NAME [--seed N] [--kills N] [--json]\nNAME is one of: ${Object.keys(SCRIPTS).join(', ')}`,
   );
   process.exitCode = 2;
 } else {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'odin-crash-')));
   try {
-    const { result, goals } = await script.run(folder, kills, randomFrom(seed));
-    const report = crashReport(name, seed, kills, result, goals);
-    printCrash(report, (line) => console.log(line));
-    if (values.json) console.log(JSON.stringify(report));
+    const found = await script.run(folder, kills, randomFrom(seed));
+    const { result, goals = [], resumeP95Ms = RESUME_P95_MS, notes = [] } = found;
+    for (const note of notes) write(note);
+    if (result) {
+      const report = crashReport(name, seed, kills, result, goals, resumeP95Ms);
+      printCrash(report, write);
+      if (values.json) write(JSON.stringify(report));
+    } else {
+      const report = goalReport(name, seed, kills, goals);
+      printGoals(report, write);
+      if (values.json) write(JSON.stringify(report));
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
