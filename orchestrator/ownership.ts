@@ -1,6 +1,6 @@
 // Which process runs the workspace's turns: the one that holds its kernel lock (DURABILITY 1). It runs them through the
-// dispatcher, and takes the requests of other processes from the control stream: cancels, and answers to questions. A holder that is
-// stopped or blocked is found by its lease (workspace-lease.ts, watch-owner.ts).
+// dispatcher, and takes the requests of other processes from the control stream: cancels, and answers to questions. How a process
+// comes to hold the workspace is workspace-hold.ts.
 
 import { grantedHosts } from '../agent/permissions-memory.ts';
 import { retryDelayMs } from '../agent/retry-delay.ts';
@@ -24,15 +24,14 @@ import { openMarks } from './journal-marks.ts';
 import { openSnapshots } from './journal-snapshot.ts';
 import { createPauses } from './pauses.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
-import { type Lock, lock, tryLock } from './process-lock.ts';
 import { createQuarantine, type Quarantine } from './quarantine.ts';
 import { readOpenQuestions } from './read-open-questions.ts';
 import { resumeEffect } from './resume-effect.ts';
 import { sourceOf } from './session-reads.ts';
 import { createSessionRunner, type RunnerDeps, type SessionRunner } from './session-runner.ts';
 import type { Turn } from './turn-ticket.ts';
-import { untilSilent } from './watch-owner.ts';
-import { type Holder, LEASE_MS, type Lease, type LeaseEvents, takeLease } from './workspace-lease.ts';
+import { createHold } from './workspace-hold.ts';
+import type { LeaseEvents } from './workspace-lease.ts';
 import type { World } from './world.ts';
 
 export interface Owned {
@@ -64,12 +63,9 @@ const QUEUE_AFTER_MS = 1_000;
 
 export function createOwnership(world: World): Ownership {
   const { handle, ws, log, closing, options } = world;
-  const lockName = `ws:${options.home}:${ws}`;
-  const { leaseMs } = options;
   const notice = options.notice ?? (() => {});
-  let owned: (Owned & { readonly quarantine: Quarantine | null; release(): void }) | null = null;
+  let owned: (Owned & { readonly quarantine: Quarantine | null }) | null = null;
   let control: Control | null = null;
-  let lease: Lease | null = null;
 
   const permissions = createPermissions({
     policy: options.permission ?? { mode: 'deny', timeoutMs: null },
@@ -99,7 +95,7 @@ export function createOwnership(world: World): Ownership {
       marks: openMarks(options.home),
       command,
       orderFor: (turn) => JSON.stringify(order(turn)),
-      nameHelper: async (helper) => lease?.nameHelper(helper),
+      nameHelper: async (helper) => hold.lease?.nameHelper(helper),
       async relay({ sid, seq }, signal) {
         const { models: rates, blobs, bus } = world;
         for await (const event of followFromRedis(handle, sourceOf(world), blobs, sid, { from: '$', signal, rates })) {
@@ -118,11 +114,11 @@ export function createOwnership(world: World): Ownership {
     });
   };
 
-  const own = (held: { release(): void }, models: ModelPair, chain: boolean): Owned => {
+  const own = (models: ModelPair, chain: boolean): Owned => {
     const quarantine = options.alone ? quarantineOf(options.alone, models) : null;
     const runner = createRunner(world, models, permissions, {
       cancelledBy,
-      sure: () => lease?.sure() ?? null,
+      sure: () => hold.lease?.sure() ?? null,
       quarantine,
     });
     const dispatcher = createDispatcher({
@@ -140,7 +136,7 @@ export function createOwnership(world: World): Ownership {
       now: Date.now,
       log,
     });
-    owned = { dispatcher, runner, archiver, quarantine, release: () => held.release() };
+    owned = { dispatcher, runner, archiver, quarantine };
     return owned;
   };
 
@@ -157,60 +153,7 @@ export function createOwnership(world: World): Ownership {
     log,
   };
 
-  /** The kernel's lock is ours. Null: so is the lease; else who has it, a process that does not share our kernel's locks. */
-  const lend = async (former: string): Promise<Holder | null> => {
-    const taken = await takeLease(handle.client, ws, leaseEvents, { former, ...(leaseMs ? { leaseMs } : {}) });
-    if (taken.status === 'held') return taken.holder;
-    lease = taken.lease;
-    return null;
-  };
-
-  const watch = (signal: AbortSignal) => ({
-    redis: handle.client,
-    ws,
-    signal,
-    notice,
-    ...(leaseMs ? { leaseMs } : {}),
-  });
-
-  /** Waits until the other one is gone or silent. */
-  const outwait = async (holder: Holder): Promise<void> => {
-    notice(
-      `This project is run by the Odin on ${holder.host} (process ${holder.pid}), which gets your messages. When it ends, or is silent for ${(leaseMs ?? LEASE_MS) / 1000} s, this one takes over.`,
-    );
-    for (let other: Holder | null = holder; other !== null; ) {
-      other = await lend(await untilSilent(watch(closing), { waitsForLock: false }));
-    }
-  };
-
-  /** Waits for the kernel's lock, and ends a holder that is silent while there is something to do. */
-  const waitForLock = async (): Promise<Lock> => {
-    const gained = new AbortController();
-    const signal = AbortSignal.any([closing, gained.signal]);
-    const watching = async () => {
-      for (;;) await untilSilent(watch(signal), { waitsForLock: true });
-    };
-    watching().catch((error: unknown) => {
-      if (!signal.aborted) log('the owner is not watched', { error: String(error) });
-    });
-    return lock(lockName, closing).finally(() => gained.abort());
-  };
-
-  /** Becomes the owner when it can; `holder` has the lease while the kernel's lock is ours already. */
-  const later = async (gained: Lock | Promise<Lock>, holder: Holder | null, models: ModelPair): Promise<void> => {
-    const held = await gained;
-    try {
-      closing.throwIfAborted();
-      const other = holder ?? (await lend(''));
-      if (other !== null) await outwait(other);
-      closing.throwIfAborted();
-      takePart(own(held, models, true));
-    } catch (error) {
-      await lease?.drop();
-      held.release();
-      throw error;
-    }
-  };
+  const hold = createHold(world, leaseEvents);
 
   /** In this order: cancels and answers that wait are known before what they are about goes on. */
   const takePart = ({ dispatcher, runner, archiver }: Owned): void => {
@@ -272,24 +215,23 @@ export function createOwnership(world: World): Ownership {
     owned: () => owned,
     permissions,
     async seek(models) {
-      const held = await tryLock(lockName);
-      const holder = held === null ? null : await lend('');
-      if (held === null || holder !== null) {
-        later(held ?? waitForLock(), holder, models).catch((error: unknown) => {
-          if (!closing.aborted) log('ownership was not gained', { error: String(error) });
-        });
+      if (!(await hold.take())) {
+        hold.wait().then(
+          () => takePart(own(models, true)),
+          (error: unknown) => {
+            if (!closing.aborted) log('ownership was not gained', { error: String(error) });
+          },
+        );
         return;
       }
-      const now = own(held, models, true);
+      const now = own(models, true);
       // What somebody has left does not wait for the queue to be worth its loading.
-      const timer = setTimeout(() => takePart(now), lease?.pending ? 0 : QUEUE_AFTER_MS);
+      const timer = setTimeout(() => takePart(now), hold.lease?.pending ? 0 : QUEUE_AFTER_MS);
       closing.addEventListener('abort', () => clearTimeout(timer), { once: true });
     },
     async ownForCommands() {
-      const held = await tryLock(lockName);
-      if (!held) return;
-      if ((await lend('')) === null) own(held, NO_MODELS, false);
-      else held.release();
+      if (await hold.take()) own(NO_MODELS, false);
+      else hold.release();
     },
     async runAlone(models, turn, signal) {
       const runner = createRunner(world, models, permissions, { cancelledBy, sure: () => null, quarantine: null });
@@ -300,21 +242,16 @@ export function createOwnership(world: World): Ownership {
         control?.close();
       }
     },
-    async isTaken() {
-      if (owned) return true;
-      const free = await tryLock(lockName);
-      free?.release();
-      return free === null;
-    },
+    isTaken: () => hold.isTaken(),
     async stop() {
       await Promise.all([owned?.dispatcher.close(), owned?.quarantine?.close()]);
       control?.close();
       owned?.runner.save();
       owned?.archiver.stop();
       if (!options.task) await owned?.archiver.leave();
-      await lease?.drop();
+      await hold.drop();
     },
-    release: () => owned?.release(),
+    release: () => hold.release(),
   };
 }
 

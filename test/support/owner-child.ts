@@ -3,6 +3,7 @@
 
 import { createInterface } from 'node:readline';
 import { chooseModel } from '../../llm/choose-model.ts';
+import type { ScriptedApi } from '../../llm/scripted/script.ts';
 import type { ToolMiddleware } from '../../orchestrator/middleware/tool-middleware.ts';
 import { openOdin } from '../../orchestrator/odin.ts';
 import { runAlone } from '../../orchestrator/run-alone.ts';
@@ -14,6 +15,8 @@ export interface OwnerOrder {
   readonly project: string;
   readonly home: string;
   readonly leaseMs?: number;
+  /** The dialect it asks the model in; absent: anthropic. */
+  readonly api?: ScriptedApi;
   /** A call whose arguments contain this kills the process. */
   readonly dieOn?: string;
   /** A call whose arguments contain this blocks the event loop for so long, once. */
@@ -36,10 +39,18 @@ export interface OwnerSubmit {
 const say = (line: string): void => void process.stdout.write(`${line.replaceAll('\n', ' ')}\n`);
 
 const order = JSON.parse(process.argv[2] ?? '') as OwnerOrder;
+const providers = { other: { kind: 'openai-chat', baseURL: `${order.url}/v1` } } as const;
+const provider = { anthropic: 'anthropic', responses: 'openai', chat: 'other' }[order.api ?? 'anthropic'];
 const chosen = await chooseModel({
-  flagModel: 'anthropic/scripted',
-  flagSmallModel: 'anthropic/small',
-  env: { ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: order.url },
+  flagModel: `${provider}/scripted`,
+  flagSmallModel: `${provider}/small`,
+  userConfig: { providers },
+  env: {
+    ANTHROPIC_API_KEY: 'test',
+    ANTHROPIC_BASE_URL: order.url,
+    OPENAI_API_KEY: 'test',
+    OPENAI_BASE_URL: `${order.url}/v1`,
+  },
 });
 if (!chosen.ok) throw new Error(chosen.failure.message);
 
