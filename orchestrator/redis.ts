@@ -31,6 +31,9 @@ export interface RedisChoice {
   readonly notice: Notice;
 }
 
+/** How long our own server may take to be there again when it dies while this process starts. */
+const RESTART_MS = 5_000;
+
 export async function connectRedis(choice: RedisChoice): Promise<RedisHandle> {
   if (choice.redisUrl !== undefined) {
     const { where, options } = parseRedisUrl(choice.redisUrl);
@@ -47,11 +50,24 @@ export async function connectRedis(choice: RedisChoice): Promise<RedisHandle> {
   // The server comes up while ioredis loads.
   const [server] = await Promise.all([joined, import('ioredis')]);
   try {
-    const client = await open({ path: socketPath }, socketPath);
+    const client = await openPrivate(socketPath);
     return handleOf(client, socketPath, server);
   } catch (error) {
     await server.leave();
     throw error;
+  }
+}
+
+/** Our own server was there a moment ago: if it died since, whoever has joined it starts it again. */
+async function openPrivate(socketPath: string): Promise<OdinRedis> {
+  const until = performance.now() + RESTART_MS;
+  for (;;) {
+    try {
+      return await open({ path: socketPath }, socketPath);
+    } catch (error) {
+      if (performance.now() > until) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
   }
 }
 
