@@ -6,6 +6,7 @@ import { MODES, type Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
 import { stepsOption, timeOption, tokensOption, usdOption, wholeNumber } from './budget-options.ts';
 import type { Answer } from './commands/answer.ts';
+import type { DashboardCommandOptions } from './commands/dashboard.ts';
 import type { ExplainOptions } from './commands/explain.ts';
 import type { ForkOptions } from './commands/fork.ts';
 import type { FsckOptions } from './commands/fsck.ts';
@@ -25,7 +26,7 @@ const SESSION_HELP = 'id of a session, the beginning of one, or "last"';
 
 const EXAMPLES = `
 A prompt needs no command: odin "where is the retry policy decided?"
-Without a prompt, in a terminal, odin asks for messages line by line.
+Without a prompt, in a terminal, odin opens its interface (docs/terminal.md).
 
 ${EXIT_CODES_HELP}`;
 
@@ -48,6 +49,7 @@ export function buildProgram(): { readonly program: Command; exitCode(): number 
   addQueue(program, settle);
   addPermissions(program, settle);
   addTools(program, settle);
+  addWatching(program, settle);
   return { program, exitCode: () => code };
 }
 
@@ -80,6 +82,7 @@ function addRun(program: Command, settle: Settle): void {
     .addOption(timeOption())
     .addOption(new Option('-s, --session <id>', `go on with a session: ${SESSION_HELP}`).conflicts('continue'))
     .option('-c, --continue', 'go on with the newest session')
+    .option('--accessible', 'without a prompt: plain lines, nothing is redrawn; for screen readers')
     .addOption(jsonOption('print events, one JSON object a line (docs/events.md)'))
     .addOption(
       new Option(
@@ -354,6 +357,23 @@ function addTools(program: Command, settle: Settle): void {
       await settle((await import('./commands/demo.ts')).demo(folder, options));
     });
 }
+
+function addWatching(program: Command, settle: Settle): void {
+  program
+    .command('dashboard')
+    .description('serve a page that shows the sessions of this project live, and answers and sends; prints its link')
+    .addOption(
+      new Option('--port <n>', 'where it listens; 0: any that is free').argParser(wholeNumberOrZero).default(4646),
+    )
+    .option('--host <name>', 'another name than 127.0.0.1 by which it is reached; needs --tls-cert and --tls-key')
+    .option('--tls-cert <file>', 'certificate, PEM')
+    .option('--tls-key <file>', 'its key, PEM')
+    .action(async (options: DashboardCommandOptions) => {
+      await settle((await import('./commands/dashboard.ts')).dashboard(options));
+    });
+}
+
+const wholeNumberOrZero = (text: string): number => (text === '0' ? 0 : wholeNumber(text));
 
 /** `odin sesions` is meant as a command, not as a question to a model. */
 function refuseMistypedCommand(prompt: readonly string[], program: Command): void {

@@ -208,7 +208,12 @@ function titleOf(body: string): string {
   return line.length <= TITLE_CHARS ? line : `${line.slice(0, TITLE_CHARS - 1)}…`;
 }
 
-function summaryOf(sid: string, meta: Readonly<Record<string, string>>, ownerText: string | undefined): SessionSummary {
+/** A session from its hash in Redis; `ownerText` is who runs it on this host. */
+export function summaryOf(
+  sid: string,
+  meta: Readonly<Record<string, string>>,
+  ownerText: string | undefined,
+): SessionSummary {
   const number = (name: string): number => Number(meta[name] ?? 0);
   const seq = number('seq');
   const cursor = number('cursor');

@@ -10,7 +10,7 @@ const FOLDERS = ['cli', 'orchestrator', 'agent', 'machines', 'tools', 'llm', 'wo
 
 /** Besides itself. llm for cli: choosing a model and the scripted demo are the command line's own business. */
 const ARROWS: Record<string, readonly string[]> = {
-  cli: ['orchestrator', 'agent', 'llm', 'shared'],
+  cli: ['orchestrator', 'agent', 'dashboard', 'llm', 'shared'],
   orchestrator: ['agent', 'machines', 'tools', 'llm', 'shared'],
   /** Of the tools only what their names and paths say. */
   agent: ['machines', 'tools', 'llm', 'shared'],

@@ -1,0 +1,116 @@
+// What readers are sent: the overview of all sessions, and the timeline of one. Both are catching up by the id that the reader saw last:
+// the overview's names this server's count of changes, a timeline's the journal's event, which any server knows.
+
+import type { Odin } from '../orchestrator/api.ts';
+import type { SessionWatch } from '../orchestrator/watch/session-watch.ts';
+import { ulid } from '../shared/ids.ts';
+import type { StreamEvent } from '../shared/stream-events.ts';
+import type { Credentials, Visitor } from './credentials.ts';
+import type { EventStream } from './event-stream.ts';
+import type { ShowSafely } from './show-safely.ts';
+
+export interface Feeds {
+  overview(stream: EventStream, lastId: string | null, visitor: Visitor): Promise<void>;
+  timeline(stream: EventStream, lastId: string | null, sid: string): Promise<void>;
+}
+
+/** Changes are gathered for so long. */
+const GATHER_MS = 500;
+/** Events of a timeline in one message. */
+const MOST_EVENTS = 500;
+
+const JOURNAL_ID = /^\d{1,16}-\d{1,16}$/;
+
+export function createFeeds(deps: {
+  readonly odin: Pick<Odin, 'follow'>;
+  readonly watch: SessionWatch;
+  readonly credentials: Credentials;
+  readonly show: ShowSafely;
+}): Feeds {
+  const { odin, watch, credentials, show } = deps;
+  /** Another server counts otherwise. */
+  const boot = ulid();
+
+  const questionsFor = (visitor: Visitor) =>
+    watch.questions().map((question) => ({ ...show(question), nonce: credentials.nonceFor(visitor, question) }));
+
+  return {
+    async overview(stream, lastId, visitor) {
+      const [seenBoot, seenRev] = (lastId ?? '').split('.');
+      let seen = seenBoot === boot && /^\d{1,15}$/.test(seenRev ?? '') ? Number(seenRev) : 0;
+      let isFirst = true;
+      while (!stream.signal.aborted) {
+        const rev = watch.rev();
+        const isComplete = watch.isComplete();
+        if (isFirst || rev > seen) {
+          const { sessions, gone, asked } = watch.since(seen);
+          const isAll = seen === 0;
+          const data = {
+            all: isAll,
+            complete: isComplete,
+            sessions: show(sessions),
+            gone: isAll ? [] : gone,
+            ...(isFirst || asked ? { questions: questionsFor(visitor) } : {}),
+          };
+          seen = rev;
+          await stream.send({ type: 'overview', id: `${boot}.${rev}`, data });
+        }
+        // Until the first pass is through, the next message is whole again.
+        if (!isComplete) seen = 0;
+        isFirst = false;
+        await changeAfter(watch, stream.signal, isComplete ? seen : -1);
+      }
+    },
+
+    async timeline(stream, lastId, sid) {
+      const from = lastId !== null && JOURNAL_ID.test(lastId) ? lastId : '0';
+      let gathered: StreamEvent[] = [];
+      let sending: Promise<void> | null = null;
+      let due: Promise<void> | null = null;
+      let fault: unknown = null;
+      const flush = async (): Promise<void> => {
+        const events = gathered;
+        gathered = [];
+        const id = events.findLast((event) => event.id !== null)?.id;
+        await stream.send({ type: 'events', data: show(events), ...(id ? { id } : {}) });
+      };
+      // All that one event of the journal gives comes in one turn of the event loop, so that a message never ends within it.
+      for await (const event of odin.follow(sid, { from, signal: stream.signal })) {
+        gathered.push(event);
+        due ??= new Promise<void>((resolve) => setImmediate(resolve))
+          .then(async () => {
+            due = null;
+            await sending;
+            sending = flush();
+            await sending;
+          })
+          .catch((error: unknown) => {
+            fault ??= error;
+          });
+        if (gathered.length > MOST_EVENTS) await due;
+        // What was not sent is not left out: the reader comes again, with the id of what it has.
+        if (fault !== null) throw fault;
+      }
+      await due;
+    },
+  };
+}
+
+/** Resolves when the count is above `rev`, at least GATHER_MS from now, or when the signal aborts. */
+function changeAfter(watch: SessionWatch, signal: AbortSignal, rev: number): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      off();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    let off = () => {};
+    const timer = setTimeout(() => {
+      if (watch.rev() > rev) end();
+      else off = watch.onChange(end);
+    }, GATHER_MS);
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
+  });
+}
