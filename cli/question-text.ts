@@ -29,10 +29,15 @@ export function questionLines(
   ];
 }
 
+/** What "for this session" would allow. */
+export function sessionScopeOf({ rule, paths, host }: Pick<AskedEvent, 'rule' | 'paths' | 'host'>): string {
+  return sessionScope({ paths, ...(rule === null ? {} : { rule }), ...(host === undefined ? {} : { host }) });
+}
+
 /** What can be answered, on one line. */
 export function choicesLine(question: Pick<AskedEvent, 'rule' | 'paths' | 'host'>): string {
-  const { rule, paths, host } = question;
-  const session = sessionScope({ paths, ...(rule === null ? {} : { rule }), ...(host === undefined ? {} : { host }) });
+  const { rule } = question;
+  const session = sessionScopeOf(question);
   const always = rule === null ? [] : [`a always (${cleanLine(rule)})`];
   return ['y once', `s for this session (${cleanLine(session)})`, ...always, 'n no', 'w no, and say why'].join(' · ');
 }

@@ -23,12 +23,18 @@ export interface RunOptions extends PermissionOptions, BudgetOptions {
   readonly session?: string;
   readonly continue?: boolean;
   readonly json?: boolean;
+  /** Plain lines instead of the interface: nothing is redrawn. */
+  readonly accessible?: boolean;
 }
 
 export async function run(words: readonly string[], options: RunOptions): Promise<number> {
   const prompt = await readPrompt(words);
   if (prompt === null && options.json === true) {
     throw new UserError('--json needs a prompt: odin run --json "…", or pipe one in.');
+  }
+  if (prompt === null && options.accessible !== true && canDraw()) {
+    const { runInterface } = await import('../tui/run-interface.ts');
+    return await runInterface(options);
   }
   const place = placeHere();
   const config = await settingsOf(place);
@@ -84,3 +90,7 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   };
   return await withOdin(place, models, open, { permission, onQuestion });
 }
+
+/** A terminal on both sides that can move its cursor; on any other, lines are typed and read. */
+const canDraw = (): boolean =>
+  process.stdin.isTTY === true && process.stdout.isTTY === true && (process.env['TERM'] ?? 'dumb') !== 'dumb';

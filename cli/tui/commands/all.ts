@@ -1,0 +1,43 @@
+// What is typed at the editor: a slash command, or a message. All commands by their names.
+
+import { nearestName } from '../../../orchestrator/nearest-name.ts';
+import { UserError } from '../../../shared/outcome.ts';
+import type { StreamEvent } from '../../../shared/stream-events.ts';
+import type { Desk } from '../app.ts';
+import { basicCommands } from './basic.ts';
+import type { SlashCommand } from './command.ts';
+import { editLastQueued, queueCommands } from './queue.ts';
+
+export interface Commands {
+  readonly list: readonly SlashCommand[];
+  /** Throws UserError when it cannot be done. */
+  take(text: string): Promise<void>;
+  editLastQueued(): Promise<void>;
+  /** Odin is there, and a session is open. */
+  begin(): Promise<void>;
+  /** A message has ended. */
+  ended(event: Extract<StreamEvent, { readonly type: 'AgentDone' }>): void;
+}
+
+export function createCommands(desk: Desk): Commands {
+  const list: readonly SlashCommand[] = [...basicCommands, ...queueCommands];
+  return {
+    list,
+    async take(text) {
+      const [, name, rest = ''] = /^\/([a-z]+)(?:\s+([^]*))?$/.exec(text.trim()) ?? [];
+      if (name === undefined) return await desk.submit(text);
+      const command = list.find((one) => one.name === name);
+      if (command === undefined) {
+        const near = nearestName(
+          name,
+          list.map((one) => one.name),
+        );
+        throw new UserError(`there is no /${name}.${near === null ? '' : ` Did you mean /${near}?`} /help shows all.`);
+      }
+      await command.run(desk, rest.trim());
+    },
+    editLastQueued: () => editLastQueued(desk),
+    async begin() {},
+    ended() {},
+  };
+}

@@ -1,0 +1,70 @@
+// /queue: the messages that wait, to edit, move or remove. Two change places by exchanging what they say: a message keeps its number.
+
+import { cleanLine } from '../../../shared/clean-text.ts';
+import { UserError } from '../../../shared/outcome.ts';
+import type { Desk } from '../app.ts';
+import type { SlashCommand } from './command.ts';
+
+export const queueCommands: readonly SlashCommand[] = [
+  { name: 'queue', help: 'the messages that wait: edit, move, remove', run: showQueue },
+];
+
+async function showQueue(desk: Desk): Promise<void> {
+  const { odin, session } = desk;
+  await session.refreshQueue();
+  const queue = session.queue();
+  if (queue.length === 0) return desk.say('no message waits');
+  const again = (doing: Promise<void>) =>
+    void doing.then(
+      () => showQueue(desk),
+      (error: Error) => {
+        desk.closePicker();
+        desk.say(cleanLine(error.message), 'bad');
+      },
+    );
+  desk.pick({
+    title: `${queue.length} ${queue.length === 1 ? 'message waits' : 'messages wait'}`,
+    items: queue.map(({ seq, mode, body }) => ({ value: String(seq), label: `${mode}  ${body}`.slice(0, 200) })),
+    keys: {
+      'ctrl+d': {
+        label: 'Ctrl-D removes',
+        act: (value) => again(odin.removeQueued(session.sid(), Number(value)).then(() => closeIfLast(desk))),
+      },
+      'ctrl+p': { label: 'Ctrl-P earlier', act: (value) => again(moveUp(desk, Number(value))) },
+    },
+    onPick: (value) => void takeBack(desk, Number(value)).catch((error: Error) => desk.say(error.message, 'bad')),
+  });
+}
+
+async function closeIfLast(desk: Desk): Promise<void> {
+  await desk.session.refreshQueue();
+  if (desk.session.queue().length === 0) desk.closePicker();
+}
+
+/** The earlier one is changed first: when it has begun meanwhile, nothing has changed. */
+async function moveUp({ odin, session }: Desk, seq: number): Promise<void> {
+  const queue = session.queue();
+  const at = queue.findIndex((one) => one.seq === seq);
+  const [before, own] = [queue[at - 1], queue[at]];
+  if (before === undefined || own === undefined) return;
+  await odin.editQueued(session.sid(), before.seq, { body: own.body, mode: own.mode });
+  await odin.editQueued(session.sid(), own.seq, { body: before.body, mode: before.mode });
+}
+
+/** Out of the queue and into the editor; sent again it is queued at the end. */
+async function takeBack(desk: Desk, seq: number): Promise<void> {
+  const { odin, session, editor } = desk;
+  const found = session.queue().find((one) => one.seq === seq);
+  if (found === undefined) throw new UserError('this message has begun meanwhile');
+  await odin.removeQueued(session.sid(), seq);
+  desk.setMode(found.mode);
+  editor.setText(editor.getText() === '' ? found.body : `${found.body}\n${editor.getText()}`);
+  await session.refreshQueue();
+  desk.redraw();
+}
+
+export async function editLastQueued(desk: Desk): Promise<void> {
+  const last = desk.session.queue().at(-1);
+  if (last === undefined) return desk.hint('no message waits');
+  await takeBack(desk, last.seq);
+}

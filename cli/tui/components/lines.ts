@@ -1,0 +1,52 @@
+// Lines as pi-tui takes them: never wider than the terminal, and with no control character but this program's own colours.
+
+import { truncateToWidth, visibleWidth, wrapTextWithAnsi } from '@earendil-works/pi-tui';
+import { cleanText } from '../../../shared/clean-text.ts';
+
+/** What may not be in a line that is drawn: controls, and escapes that are no colour. */
+const UNDRAWABLE = /\u001b(?!\[[0-9;]*m)|[\u0000-\u001a\u001c-\u001f\u007f-\u009f]/gu;
+
+/** The last guard before the screen, for lines that were made by a formatter out of clean text. */
+export const guard = (line: string, width: number): string => {
+  const safe = line.replace(UNDRAWABLE, '\ufffd').trimEnd();
+  return visibleWidth(safe) > width ? truncateToWidth(safe, width, '…') : safe;
+};
+
+/** Text of others, cleaned, its tabs spread, wrapped behind a margin. `paint` colours each line whole. */
+export function wrapped(
+  text: string,
+  width: number,
+  margin: string,
+  paint: (line: string) => string = (line) => line,
+): string[] {
+  const room = Math.max(1, width - visibleWidth(margin));
+  return wrapTextWithAnsi(spread(cleanText(text)), room).map((line) => guard(margin + paint(line.trimEnd()), width));
+}
+
+/** The same, but long lines are cut instead of wrapped: for output and diffs, where a line is a line. */
+export function cutLines(
+  text: string,
+  width: number,
+  margin: string,
+  paint: (line: string) => string = (line) => line,
+): string[] {
+  const room = Math.max(1, width - visibleWidth(margin));
+  return spread(cleanText(text))
+    .split('\n')
+    .map((line) => guard(margin + paint(truncateToWidth(line, room, '…')), width));
+}
+
+/** One line of parts, the first the most important: what has no room is left out from the end. */
+export function fitParts(parts: readonly string[], width: number, separator: string): string {
+  const kept: string[] = [];
+  let used = 0;
+  for (const part of parts.filter((one) => one !== '')) {
+    const wide = visibleWidth(part) + (kept.length === 0 ? 0 : visibleWidth(separator));
+    if (used + wide > width) break;
+    kept.push(part);
+    used += wide;
+  }
+  return kept.length === 0 ? guard(parts[0] ?? '', width) : kept.join(separator);
+}
+
+const spread = (text: string): string => text.replaceAll('\t', '    ');

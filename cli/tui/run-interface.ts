@@ -1,0 +1,63 @@
+// `odin` in a terminal without a prompt: opens the interface at once and Odin behind it, and closes both.
+
+import { ProcessTerminal } from '@earendil-works/pi-tui';
+import type { Odin } from '../../orchestrator/api.ts';
+import { limitsOf } from '../budget-options.ts';
+import type { RunOptions } from '../commands/run.ts';
+import { openModels } from '../open-models.ts';
+import { permissionPolicy } from '../permission-options.ts';
+import { placeHere } from '../place.ts';
+import { VERSION } from '../program.ts';
+import { settingsOf } from '../settings.ts';
+import { type App, startApp } from './app.ts';
+
+export async function runInterface(options: RunOptions): Promise<number> {
+  const place = placeHere();
+  const config = await settingsOf(place);
+  const found = await openModels(options, config);
+  const { model, smallModel, fallbackModels } = found;
+  const permission = await permissionPolicy(options, true);
+  let app: App | null = null;
+  const early: string[] = [];
+  const odin = (async (): Promise<Odin> => {
+    const { openOdin } = await import('../../orchestrator/odin.ts');
+    return await openOdin({
+      ...place,
+      models: found,
+      permission,
+      onQuestion: (seen) => app?.onQuestion(seen),
+      notice: (line) => (app === null ? early.push(line) : app.notice(line)),
+    });
+  })();
+  odin.catch(() => {});
+  app = startApp({
+    terminal: new ProcessTerminal(),
+    odin,
+    session: options.continue === true ? 'last' : (options.session ?? null),
+    mode: options.mode ?? config.defaultMode,
+    limits: limitsOf(options, config),
+    models: { model, smallModel, fallbackModels },
+    cwd: place.cwd,
+    env: process.env,
+    version: VERSION,
+    sandbox: odin.then(sandboxWord, () => ''),
+  });
+  for (const line of early) app.notice(line);
+  const onTerminate = () => app.leave();
+  process.on('SIGTERM', onTerminate).on('SIGHUP', onTerminate);
+  try {
+    return await app.done;
+  } finally {
+    process.off('SIGTERM', onTerminate).off('SIGHUP', onTerminate);
+    await odin.then(
+      (opened) => opened.close(),
+      () => {},
+    );
+  }
+}
+
+async function sandboxWord(): Promise<string> {
+  const { findSandbox } = await import('../../orchestrator/exec/sandbox.ts');
+  const { sandbox } = await findSandbox();
+  return sandbox === null ? 'no sandbox' : 'sandbox';
+}
