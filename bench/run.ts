@@ -7,6 +7,7 @@ const BENCHES: Readonly<Record<string, (options: { readonly rounds: number }) =>
   commands: async (options) => (await import('./commands.ts')).benchCommands(options),
   context: async (options) => (await import('./context.ts')).benchContext(options),
   files: async (options) => (await import('./files.ts')).benchFiles(options),
+  queue: async (options) => (await import('./queue.ts')).benchQueue(options),
   turn: async (options) => (await import('./turn.ts')).benchTurn(options),
   web: async (options) => (await import('./web.ts')).benchWeb(options),
 };

@@ -148,7 +148,7 @@ interface Count {
 }
 
 const ofMessages = new WeakMap<ModelMessage, Count>();
-const ofSchemas = new WeakMap<JsonObject, number>();
+const ofSchemas = new WeakMap<JsonObject, { readonly description: string; readonly tokens: number }>();
 const ofSystems = new Map<string, number>();
 const MAX_SYSTEMS = 8;
 
@@ -207,14 +207,15 @@ function prefixTokens(system: string, tools: readonly ToolSpec[]): number {
     if (ofSystems.size >= MAX_SYSTEMS) ofSystems.clear();
     ofSystems.set(system, tokens);
   }
-  for (const tool of tools) tokens += PER_TOOL + countTokens(tool.description) + schemaTokens(tool.inputSchema);
+  for (const tool of tools) tokens += toolTokens(tool);
   return tokens;
 }
 
-function schemaTokens(schema: JsonObject): number {
-  const known = ofSchemas.get(schema);
-  if (known !== undefined) return known;
-  const tokens = countTokens(JSON.stringify(schema));
-  ofSchemas.set(schema, tokens);
+/** A tool's specification is made anew for every message; its schema is the tool's own. */
+function toolTokens({ description, inputSchema }: ToolSpec): number {
+  const known = ofSchemas.get(inputSchema);
+  if (known?.description === description) return known.tokens;
+  const tokens = PER_TOOL + countTokens(description) + countTokens(JSON.stringify(inputSchema));
+  ofSchemas.set(inputSchema, { description, tokens });
   return tokens;
 }
