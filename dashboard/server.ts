@@ -31,6 +31,8 @@ export interface DashboardOptions {
   /** Called with the link for the next visitor when one has been used. */
   onLink(url: string): void;
   onError?(error: unknown): void;
+  /** bull-board may retry and remove wake-ups. Default: it only shows them. */
+  readonly allowQueueActions?: boolean;
   readonly watchEveryMs?: number;
 }
 
