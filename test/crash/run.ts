@@ -54,6 +54,14 @@ const SCRIPTS: Readonly<Record<string, CrashScript>> = {
       return { result, goals: turnsGoals(result), resumeP95Ms: null, notes: turnsNotes(result) };
     },
   },
+  resume: {
+    kills: 10,
+    async run(folder, kills, random) {
+      const { resumeGoals, resumeNotes, timeResumes } = await import('./resume.ts');
+      const times = await timeResumes(folder, kills, random);
+      return { goals: resumeGoals(times), notes: resumeNotes(times) };
+    },
+  },
   'disk-full': {
     kills: 4,
     async run(folder) {
