@@ -198,7 +198,7 @@ export function startApp(options: AppOptions): App {
   }
 
   function onEvent(event: StreamEvent | null): void {
-    if (event?.type === 'AgentDone') commands.ended(event);
+    if (event?.type === 'AgentDone' && event.agent === undefined && event.session === session?.sid()) commands.ended();
     schedule();
   }
 

@@ -2,10 +2,10 @@
 
 import { nearestName } from '../../../orchestrator/nearest-name.ts';
 import { UserError } from '../../../shared/outcome.ts';
-import type { StreamEvent } from '../../../shared/stream-events.ts';
 import type { Desk } from '../app.ts';
 import { basicCommands } from './basic.ts';
 import type { SlashCommand } from './command.ts';
+import { offerPlan } from './plan.ts';
 import { editLastQueued, queueCommands } from './queue.ts';
 
 export interface Commands {
@@ -16,7 +16,7 @@ export interface Commands {
   /** Odin is there, and a session is open. */
   begin(): Promise<void>;
   /** A message has ended. */
-  ended(event: Extract<StreamEvent, { readonly type: 'AgentDone' }>): void;
+  ended(): void;
 }
 
 export function createCommands(desk: Desk): Commands {
@@ -38,6 +38,9 @@ export function createCommands(desk: Desk): Commands {
     },
     editLastQueued: () => editLastQueued(desk),
     async begin() {},
-    ended() {},
+    ended() {
+      const { ended } = desk.session.view();
+      if (ended?.mode === 'plan' && ended.status === 'completed') offerPlan(desk);
+    },
   };
 }

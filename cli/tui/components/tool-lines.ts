@@ -39,10 +39,18 @@ function headOf(tool: ToolItem, theme: Theme): string {
   const call = title.startsWith(tool.tool) ? theme.bold(tool.tool) + title.slice(tool.tool.length) : title;
   if (tool.status === 'running') return `${theme.accent('●')} ${call}`;
   const isGood = tool.status === 'ok';
-  const result = cleanLine(describeResult(tool.description), MAX_WORDS);
+  const result = cleanLine(resultOf(tool), MAX_WORDS);
   const mark = isGood ? theme.good('✓') : tool.status === 'cancelled' ? theme.dim('–') : theme.bad('✗');
   const why = isGood ? '' : `${tool.status}: `;
   return `${mark} ${call} ${theme.dim('→')} ${why}${result} ${theme.dim(`(${duration(tool.durationMs)})`)}`;
+}
+
+/** The call's own words stand before it: what repeats the path or the command is left out. */
+function resultOf({ tool, description }: ToolItem): string {
+  const short = describeResult(description);
+  const change = /^(Created|Edited|Wrote|Changed) .* (\([^()]+\))$/.exec(short);
+  if (change !== null) return `${change[1]?.toLowerCase()} ${change[2]}`;
+  return tool === 'ExecuteCommand' ? (/^(Ran|Started|Exit \d+)\b/.exec(short)?.[1]?.toLowerCase() ?? short) : short;
 }
 
 function tail(text: string, theme: Theme, width: number, margin: string): string[] {

@@ -17,6 +17,9 @@ export interface Screen extends Terminal {
   readonly written: { text: string };
 }
 
+/** What has not come by then does not come: says what is there instead. */
+const NEVER_MS = 12_000;
+
 export function createScreen(columns = 100, rows = 30): Screen {
   const term = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, scrollback: 20_000 });
   const written = { text: '' };
@@ -26,7 +29,7 @@ export function createScreen(columns = 100, rows = 30): Screen {
   const linesFrom = (first: number): string => {
     const { active } = term.buffer;
     const lines: string[] = [];
-    for (let y = first; y < active.length; y++) lines.push(active.getLine(y)?.translateToString(true) ?? '');
+    for (let y = first; y < active.length; y++) lines.push(active.getLine(y)?.translateToString(true).trimEnd() ?? '');
     return lines.join('\n').trimEnd();
   };
   const text = () => linesFrom(term.buffer.active.baseY);
@@ -73,9 +76,11 @@ export function createScreen(columns = 100, rows = 30): Screen {
     text,
     all: () => linesFrom(0),
     until(expected) {
-      const { promise, resolve } = Promise.withResolvers<string>();
+      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      const never = setTimeout(() => reject(new Error(`${expected} never stood on the screen:\n${text()}`)), NEVER_MS);
       const look = () => {
         if (!expected.test(text())) return;
+        clearTimeout(never);
         looks = looks.filter((other) => other !== look);
         resolve(text());
       };
