@@ -100,6 +100,7 @@ const partsOf = (
   mode: start.mode,
   root: deps.root,
   instructions: deps.memory.state.customInstructions,
+  ...(deps.role === undefined ? {} : { role: deps.role }),
   model: model.slice(model.indexOf('/') + 1),
   tools: specs,
   maxOutputTokens: deps.maxOutputTokens(model),

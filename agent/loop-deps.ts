@@ -83,6 +83,8 @@ export interface StartedCall {
 export interface LoopDeps {
   readonly sid: string;
   readonly root: string;
+  /** What a subagent is told to be; absent: the session's own agent. */
+  readonly role?: string;
   readonly memory: AgentMemory;
   readonly recorder: EventRecorder;
   readonly live: LivePort;

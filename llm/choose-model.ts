@@ -49,6 +49,8 @@ export interface ChosenModels {
 }
 
 interface Found {
+  /** How to reach it from a thread of this process: plain data with the key in it. Throws as `provider` does. */
+  readonly access: (model: string) => KnownProvider;
   readonly model: string;
   readonly source: string;
 }
@@ -88,6 +90,11 @@ export async function chooseModel(input: ChooseModelInput): Promise<Outcome<Chos
     async provider(model) {
       const target = find(model);
       if (!target.ok) throw new UserError(target.failure.message);
+    access(model) {
+      const target = find(model);
+      if (!target.ok) throw new UserError(target.failure.message);
+      return target.value.provider;
+    },
       const { provider } = target.value;
       const open = opened.get(provider.name) ?? openProvider(provider);
       opened.set(provider.name, open);

@@ -14,7 +14,7 @@ import type { Forked } from './fork-session.ts';
 import type { FsckReport } from './fsck/finding.ts';
 import type { Hook } from './hooks/hook.ts';
 import type { ToolMiddleware } from './middleware/tool-middleware.ts';
-import type { HeavyPool } from './pool.ts';
+import type { AgentThreadOptions, HeavyPool } from './pool.ts';
 import type { RedisHandle } from './redis.ts';
 import type { ReplayReport } from './replay.ts';
 import type { FetchRules } from './web/fetch-page.ts';
@@ -27,6 +27,8 @@ export interface ModelPair {
   readonly fallbackModels?: readonly string[];
   /** Opens the provider of a `provider/name`; loads its SDK on first use. */
   provider(model: string): Promise<ModelProvider>;
+  /** How a thread of this process reaches a model: llm/known-providers.ts's KnownProvider, key and all. Absent: there are no subagents. */
+  access?(model: string): unknown;
 }
 
 /** A working copy that Odin made for one task, and what that task shares with the others of its process (orchestrator/batch). */
@@ -72,6 +74,8 @@ export interface OpenOptions {
   readonly alone?: readonly string[];
   /** What WebFetch may dial, for tests with a server of their own. Absent: the public web alone. */
   readonly webRules?: FetchRules;
+  /** The threads of subagents, for tests with threads that go wrong. */
+  readonly agentThreads?: AgentThreadOptions;
   /** Functions that are called at points of a message (SPEC E5), before those of the settings. */
   readonly hooks?: readonly Hook[];
   /** Wraps the executions of tools (SPEC E17), the first outermost. */

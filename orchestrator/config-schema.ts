@@ -88,7 +88,7 @@ export type ToolRule = (typeof TOOL_RULES)[number];
 /** Tools that a setting may name. A test holds them against the registry. */
 export const RULED_TOOLS = [
   ...['ReadFile', 'LS', 'Glob', 'Grep', 'WriteFile', 'EditTool', 'MultiEditTool', 'InitTool'],
-  ...['CommandOutput', 'TodoWrite', 'WebFetch', 'ContextSummarizer'],
+  ...['CommandOutput', 'TodoWrite', 'WebFetch', 'ContextSummarizer', 'AgentTool'],
 ] as const;
 
 const toolNames = [...RULED_TOOLS, 'ExecuteCommand'];

@@ -10,6 +10,7 @@ import { UserError } from '../shared/outcome.ts';
 import type { PermissionAnswer } from '../shared/ports.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
 import { createStreamView } from '../shared/stream-view.ts';
+import { withAgentFiles } from './agents/with-agent-files.ts';
 import type { AloneOrder } from './alone-order.ts';
 import type { ModelPair } from './api.ts';
 import { type ArchivePolicy, type Archiver, createArchiver, DEFAULT_POLICY } from './archive-policy.ts';
@@ -266,6 +267,56 @@ function createRunner(
   const budgetPolicy = { scope, session: sessionCaps(config) };
   return createSessionRunner({
     redis: world.handle.client,
+  const turnDeps: RunnerDeps['turnDeps'] = (sid, mode, todos, memory, userTexts) => ({
+    permissions: permissions.forSession(sid),
+    toolRule: (tool) => config.toolRules[tool],
+    scrub,
+    clean: cleanText,
+    tools: (wanted) => withAgentFiles(world.toolbox.tools(sid, wanted), world.agentFiles()),
+    agents: {
+      threads: world.agentThreads,
+      access: (model) => models.access?.(model) ?? null,
+      files: () => world.agentFiles(),
+      forAgent: (agentSid, agentMode, agentTodos) => ({
+        ...turnDeps(agentSid, agentMode, agentTodos, memory, userTexts),
+        permissions: permissions.forSession(sid),
+        tools: (wanted) => world.toolbox.tools(agentSid, wanted, true),
+      }),
+    },
+    userHooks: world.hooks,
+    takeUpChange: (data) => takeUpChange(world.files, data),
+    provider: (model) => models.provider(model),
+    models: world.models,
+    budgetPolicy,
+    recount: world.recount,
+    maxOutputTokens: (model) => world.models.info(model).maxOutputTokens,
+    contextWindow: (model) => world.models.windowOf(model),
+    contextSettings: config.context,
+    stepTimeoutMs: config.stepTimeoutMs,
+    retryDelayMs: world.options.retryDelayMs ?? retryDelayMs,
+    cachedFiles: () => world.portOf(sid).list(),
+    context: (call, more): ToolContext => ({
+      editValidation: config.edit.validation ?? 'auto',
+      root,
+      mode,
+      op: call.op,
+      files: world.portOf(sid),
+      search,
+      model: smallModel,
+      web: world.web.portFor({
+        sid,
+        allowedHosts: () => (config.toolRules['WebFetch'] === 'allow' ? null : grantedHosts(memory())),
+        userTexts,
+      }),
+      exec: world.commands.portFor(sid),
+      commandRules: world.commandRules(memory()),
+      todos,
+      ...more,
+    }),
+    finishIntent: ({ intent }, _call, signal) => resumeEffect(world, sid, intent, signal),
+    now: Date.now,
+    log,
+  });
     ws: world.ws,
     root,
     cwd: world.options.cwd,
@@ -281,46 +332,7 @@ function createRunner(
     instructions: () => world.instructions(),
     ...place,
     now: Date.now,
-    turnDeps: (sid, mode, todos, memory, userTexts) => ({
-      permissions: permissions.forSession(sid),
-      toolRule: (tool) => config.toolRules[tool],
-      scrub,
-      clean: cleanText,
-      tools: (wanted) => world.toolbox.tools(sid, wanted),
-      userHooks: world.hooks,
-      takeUpChange: (data) => takeUpChange(world.files, data),
-      provider: (model) => models.provider(model),
-      models: world.models,
-      budgetPolicy,
-      recount: world.recount,
-      maxOutputTokens: (model) => world.models.info(model).maxOutputTokens,
-      contextWindow: (model) => world.models.windowOf(model),
-      contextSettings: config.context,
-      stepTimeoutMs: config.stepTimeoutMs,
-      retryDelayMs: world.options.retryDelayMs ?? retryDelayMs,
-      cachedFiles: () => world.portOf(sid).list(),
-      context: (call, more): ToolContext => ({
-        editValidation: config.edit.validation ?? 'auto',
-        root,
-        mode,
-        op: call.op,
-        files: world.portOf(sid),
-        search,
-        model: smallModel,
-        web: world.web.portFor({
-          sid,
-          allowedHosts: () => (config.toolRules['WebFetch'] === 'allow' ? null : grantedHosts(memory())),
-          userTexts,
-        }),
-        exec: world.commands.portFor(sid),
-        commandRules: world.commandRules(memory()),
-        todos,
-        ...more,
-      }),
-      finishIntent: ({ intent }, _call, signal) => resumeEffect(world, sid, intent, signal),
-      now: Date.now,
-      log,
-    }),
+    turnDeps,
   });
 }
 

@@ -40,7 +40,12 @@ function withoutHost({ host: _, ...gate }: Extract<Gate<Json>, { readonly verdic
 export function questionOf(
   gate: Extract<Gate<Json>, { readonly verdict: 'ask' }>,
   call: ToolCallSummary,
-  { sid, timeoutMs, now }: { readonly sid: string; readonly timeoutMs: number | null; readonly now: number },
+  {
+    sid,
+    agent = MAIN_AGENT,
+    timeoutMs,
+    now,
+  }: { readonly sid: string; readonly agent?: string; readonly timeoutMs: number | null; readonly now: number },
 ): Question {
   const { title, reasons, detail, paths, rule, host } = gate;
   const step = call.op.slice(0, call.op.lastIndexOf('.'));
@@ -50,7 +55,7 @@ export function questionOf(
     reasons,
     detail: shownDetail(detail),
     argsHash: call.argsHash,
-    agent: MAIN_AGENT,
+    agent,
     tool: call.name,
     ...(paths === undefined ? {} : { paths }),
     ...(rule === undefined ? {} : { rule }),

@@ -1,10 +1,11 @@
-// The heavy thread pools (SPEC C3, DURABILITY 13): one-shot tasks that would block the main thread, and pages of the web, whose
-// threads may do nothing but compute. The only importer of piscina. Threads start with the first task and go when idle. Waiting is done here and not in Piscina's queue: with abort
+// The thread pools (SPEC C3, DURABILITY 13): one-shot tasks that would block the main thread, pages of the web, whose threads may do
+// nothing but compute, and the loops of subagents, many in one thread. The only importer of piscina. Threads start with the first task and go when idle. For one-shot tasks waiting is done here and not in Piscina's queue: with abort
 // signals that queue has no limit, and nothing starts what waits behind a task that was aborted.
 
 import { availableParallelism } from 'node:os';
-import { MessageChannel } from 'node:worker_threads';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
+import type { AgentTask } from '../shared/agent-frames.ts';
 import type { HeavyKind, HeavyTasks } from '../shared/heavy-task.ts';
 import { cancelled, fail, type Outcome } from '../shared/outcome.ts';
 
@@ -16,6 +17,16 @@ export interface HeavyPool {
     signal: AbortSignal,
   ): Promise<Outcome<HeavyTasks[K]['output']>>;
   /** Stops what runs and ends the threads. */
+  close(): Promise<void>;
+}
+
+/** Threads for the loops of subagents. */
+export interface AgentThreads {
+  /** Runs a loop; it talks over `port`. Resolves when it has ended, rejects when its thread is gone. */
+  run(task: AgentTask, port: MessagePort): Promise<void>;
+  /** Whether a thread was ended because it took no turns any more. */
+  wasSilent(thread: number): boolean;
+  /** Ends the threads and what runs in them. */
   close(): Promise<void>;
 }
 
@@ -156,6 +167,106 @@ function openPool(workerUrl: URL, { count, graceMs, limits, options }: Threads):
       await slots.idle();
       const piscina = await threads?.catch(() => undefined);
       threads = undefined;
+      await piscina?.destroy();
+    },
+  };
+}
+
+const AGENTS_URL = new URL(
+  import.meta.url.endsWith('.ts') ? '../workers/agents.ts' : './workers/agents.js',
+  import.meta.url,
+);
+
+/** One thread carries hundreds of loops that wait for their models; a second one is for machines with cores to spare. */
+const AGENT_THREADS = availableParallelism() >= 4 ? 2 : 1;
+const AGENTS_A_THREAD = 2_000;
+const CHECK_MS = 500;
+/** A thread that took no turn for so long loops, or is stopped: its loops go on in another. */
+const SILENT_MS = 5_000;
+const AGENT_MEMORY_MB = 1_024;
+
+export interface AgentThreadOptions {
+  readonly workerUrl?: URL;
+  readonly silentMs?: number;
+  readonly memoryMb?: number;
+}
+
+/**
+ * Opens the threads of subagents; nothing is loaded before the first. SAFETY 2.6: they may read files (their own code) and talk to the
+ * models' servers; they write nothing, start nothing, and know no environment.
+ */
+export function openAgentThreads({
+  workerUrl = AGENTS_URL,
+  silentMs = SILENT_MS,
+  memoryMb = AGENT_MEMORY_MB,
+}: AgentThreadOptions = {}): AgentThreads {
+  const pulse = new Int32Array(new SharedArrayBuffer(64 * Int32Array.BYTES_PER_ELEMENT));
+  const seen = new Map<number, { readonly beats: number; readonly checks: number }>();
+  const silent = new Set<number>();
+  let threads: Promise<Piscina> | undefined;
+  let running = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  const open = async (): Promise<Piscina> => {
+    const { Piscina } = await import('piscina');
+    const piscina = new Piscina({
+      filename: workerUrl.href,
+      minThreads: 0,
+      maxThreads: AGENT_THREADS,
+      concurrentTasksPerWorker: AGENTS_A_THREAD,
+      maxQueue: AGENTS_A_THREAD,
+      // Never while an agent may still come: a thread takes 0.2 s to start.
+      idleTimeout: 60_000,
+      atomics: 'disabled',
+      env: {},
+      execArgv: ['--permission', '--allow-fs-read=*'],
+      resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+    });
+    // A thread that fails at its start is never replaced by Piscina: begin anew with the next.
+    piscina.on('error', () => {
+      threads = undefined;
+      void piscina.destroy();
+    });
+    return piscina;
+  };
+
+  /** By turns of this check, not by the clock: where the whole process was stopped, no thread is to blame. */
+  const check = async (): Promise<void> => {
+    const piscina = await threads?.catch(() => undefined);
+    for (const worker of piscina?.threads ?? []) {
+      const { threadId } = worker;
+      const beats = Atomics.load(pulse, threadId % pulse.length);
+      const before = seen.get(threadId);
+      const checks = before?.beats === beats ? before.checks + 1 : 0;
+      seen.set(threadId, { beats, checks });
+      if (checks * CHECK_MS < silentMs || silent.has(threadId)) continue;
+      silent.add(threadId);
+      void worker.terminate();
+    }
+  };
+
+  return {
+    async run(task, port) {
+      running += 1;
+      timer ??= setInterval(() => void check(), CHECK_MS).unref();
+      try {
+        threads ??= open();
+        const piscina = await threads;
+        await piscina.run({ task, port, pulse }, { transferList: [port] });
+      } finally {
+        running -= 1;
+        if (running === 0) {
+          clearInterval(timer);
+          timer = undefined;
+          seen.clear();
+        }
+      }
+    },
+    wasSilent: (thread) => silent.has(thread),
+    async close() {
+      const piscina = await threads?.catch(() => undefined);
+      threads = undefined;
+      clearInterval(timer);
       await piscina?.destroy();
     },
   };

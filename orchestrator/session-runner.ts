@@ -1,6 +1,9 @@
 // Runs one message of one session in this process: claim, fold, turn, finish (DURABILITY 5). Called with a wake-up, which may
 // be late, doubled or wrong: the claim decides what really runs.
 
+import { spentBy } from '../agent/accounts.ts';
+import { Left } from '../agent/loop.ts';
+import type { PermissionMemory } from '../agent/permissions-memory.ts';
 import type { EventOf, JournalEvent, Limits, LiveEvent } from '../shared/events.ts';
 import { killPoint } from '../shared/kill-point.ts';
 import { NO_USAGE } from '../shared/messages.ts';
@@ -12,8 +15,6 @@ import type { Todo } from '../shared/state.ts';
 import { createStreamView, type StreamView } from '../shared/stream-view.ts';
 import type { ModelPair } from './api.ts';
 import type { Blobs } from './blobs.ts';
-import { spentBy } from '../agent/accounts.ts';
-import { Left } from '../agent/loop.ts';
 import { claimEvent } from './claim-event.ts';
 import type { EventBus } from './event-bus.ts';
 import { runFileCommand } from './file-command.ts';
@@ -27,13 +28,12 @@ import { closeRewound, rewoundEnd } from './journal-rewound.ts';
 import type { Snapshots } from './journal-snapshot.ts';
 import { type LiveStream, openLiveStream } from './live-stream.ts';
 import { type OnPause, putPatiently } from './pauses.ts';
-import type { PermissionMemory } from '../agent/permissions-memory.ts';
 import type { Quarantine } from './quarantine.ts';
 import { createRecorder } from './recorder.ts';
 import type { OdinRedis } from './redis.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { createRecall } from './session-recall.ts';
-import { type GivenTurnDeps, type RunningTurn, startTurn, type TurnEnd } from './turn.ts';
+import { type AgentWord, type GivenTurnDeps, type RunningTurn, startTurn, type TurnEnd } from './turn.ts';
 import type { Turn } from './turn-ticket.ts';
 
 export interface RunnerDeps {
@@ -79,6 +79,8 @@ export interface SessionRunner {
     job: { readonly id: string; readonly token: string } | null,
     signal: AbortSignal,
   ): Promise<Turn | null>;
+  /** Says something to a subagent of the message that runs here; false when it does not work. */
+  agent(sid: string, id: string, word: AgentWord): Promise<boolean>;
   /** Cancels the message if it runs here. */
   cancel(sid: string, seq: number | null, by: string): boolean;
   /** Stops everything without ending it: another process, or the next one, goes on with it. */
@@ -247,6 +249,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       own.turn.cancel(by);
       return true;
     },
+    agent: async (sid, id, word) => (await running.get(sid)?.turn.agent(id, word)) ?? false,
     abandonAll() {
       for (const { turn } of running.values()) turn.abandon();
     },

@@ -24,6 +24,8 @@ import { toolDone } from './tool-done.ts';
 export interface ToolCallDeps {
   readonly sid: string;
   readonly root: string;
+  /** Who asks, in words; absent: the session's own agent. */
+  readonly agent?: string;
   readonly permissions: PermissionPort;
   /** What the journal knows of questions and their answers. */
   readonly memory: Pick<SessionMemory, 'permissions'>;
@@ -163,7 +165,15 @@ export function startToolCall(
       return { type: 'gate.denied', failure: { kind: 'refused', code: gate.code, message: gate.message } };
     }
     const { timeoutMs } = deps.permissions;
-    const question = scrubJson(questionOf(gate, judged, { sid: deps.sid, timeoutMs, now: deps.now() }), deps.scrub);
+    const question = scrubJson(
+      questionOf(gate, judged, {
+        sid: deps.sid,
+        ...(deps.agent === undefined ? {} : { agent: deps.agent }),
+        timeoutMs,
+        now: deps.now(),
+      }),
+      deps.scrub,
+    );
     const before = denialOf(deps.memory.permissions, question);
     if (before) return { type: 'gate.denied', failure: denied(question, before) };
     return isGranted(deps.memory.permissions, question) ? { type: 'gate.allowed' } : { type: 'gate.asked', question };

@@ -8,6 +8,7 @@ import { UserError } from '../shared/outcome.ts';
 import type { SmallModelPort } from '../shared/ports.ts';
 import { createScrub, type Scrub } from '../shared/scrub.ts';
 import type { SearchPort } from '../shared/search-port.ts';
+import { type AgentFile, readAgentFiles } from './agents/agent-files.ts';
 import type { OpenOptions } from './api.ts';
 import { openArchive } from './archive.ts';
 import { type Blobs, openBlobs } from './blobs.ts';
@@ -26,7 +27,7 @@ import { workspaceId } from './keys.ts';
 import { type Log, openLog } from './log.ts';
 import { createToolbox, type Toolbox } from './middleware/toolbox.ts';
 import { openRuleStore, type RuleStore } from './permissions-rules.ts';
-import { openHeavyPool, openPagePool } from './pool.ts';
+import { type AgentThreads, openAgentThreads, openHeavyPool, openPagePool } from './pool.ts';
 import { openTurnQueue, type TurnQueue } from './queue.ts';
 import { connectRedis, type RedisHandle } from './redis.ts';
 import { openSearch } from './search.ts';
@@ -57,6 +58,10 @@ export interface World {
   readonly commandRules: CommandRulesSource;
   readonly toolbox: Toolbox;
   /** The caller's, then those of the settings. */
+  /** Threads for the loops of subagents. */
+  readonly agentThreads: AgentThreads;
+  /** Custom subagents, as they were when they were first asked for: the planner's prompt is to stay as it is. */
+  agentFiles(): readonly AgentFile[];
   readonly hooks: readonly Hook[];
   readonly scrub: Scrub;
   readonly log: Log;
@@ -90,7 +95,7 @@ export async function openWorld(options: OpenOptions): Promise<World> {
 }
 
 function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config: Config): World {
-  const { home } = options;
+  const { home, notice = () => {} } = options;
   const ws = workspaceId(root, handle.scope);
   const blobs = openBlobs(home);
   const files = createFiles({ root, blobs, cache: cacheLimits(config) });
@@ -119,6 +124,8 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
   const ports = new Map<string, FilesPort>();
   const toolbox = createToolbox(config.tools, options.middleware ?? []);
   const ended = () => toolbox.filesMayHaveChanged();
+  let agentFiles: readonly AgentFile[] | null = null;
+  const agentThreads = openAgentThreads(options.agentThreads);
   const commandHooks = openCommandHooks(config.hooks, { root, env: process.env, ended });
 
   return {
@@ -141,6 +148,11 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     commandRules: createCommandRules(config, ruleStore, options.permission?.allow ?? [], () => isTrusted()),
     toolbox,
     hooks: [...(options.hooks ?? []), ...commandHooks.hooks],
+    agentThreads,
+    agentFiles() {
+      agentFiles ??= readAgentFiles({ root, home, trusted: isFolderTrusted(home, root) }, notice);
+      return agentFiles;
+    },
     scrub,
     log,
     closing: closing.signal,
@@ -157,6 +169,7 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     leave: () => closing.abort(),
     async close() {
       await commands.close();
+      await agentThreads.close();
       await commandHooks.close();
       await web.close();
       if (!task) {

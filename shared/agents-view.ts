@@ -49,7 +49,10 @@ export function createAgentsView(
     if (event.type !== 'llm.res') return events;
     seen.steps += 1;
     const { steps: step, tokens, costUsd, seq } = seen;
-    return [...events, { type: 'AgentProgress', session, id, at, seq, agent, step, doing: doing(event), tokens, costUsd }];
+    return [
+      ...events,
+      { type: 'AgentProgress', session, id, at, seq, agent, step, doing: doing(event), tokens, costUsd },
+    ];
   };
 
   const ended = (id: string, event: EventOf<'agent.done'>): readonly StreamEvent[] => {

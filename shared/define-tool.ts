@@ -2,6 +2,7 @@
 // one test file. It reaches the world only through its context; validation, time limit and capping are done around it, once.
 
 import * as z from 'zod';
+import type { AgentsPort } from './agents-port.ts';
 import type { QuestionPath } from './events.ts';
 import type { ExecPort } from './exec-port.ts';
 import type { FilesPort } from './files-port.ts';
@@ -78,6 +79,8 @@ export interface ToolContext {
   readonly exec: ExecPort;
   readonly model: SmallModelPort;
   readonly web: WebPort;
+  /** Only the main agent's calls have it: no subagent starts another. */
+  readonly agents?: AgentsPort;
   /** `edit.validation` of the settings: when the lesser model checks an edit (SPEC O16). */
   readonly editValidation: EditValidation;
   readonly signal: AbortSignal;

@@ -222,7 +222,14 @@ function liveView(event: LiveEvent): Bare<StreamEvent>[] {
     case 'thinking':
       return [{ type: 'StreamThinking', delta: event.delta }];
     case 'progress':
-      return [{ type: 'ToolProgress', op: event.op, text: event.text, ...(event.agent === undefined ? {} : { agent: event.agent }) }];
+      return [
+        {
+          type: 'ToolProgress',
+          op: event.op,
+          text: event.text,
+          ...(event.agent === undefined ? {} : { agent: event.agent }),
+        },
+      ];
     case 'args':
       return [];
   }

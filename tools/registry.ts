@@ -3,6 +3,7 @@
 
 import type { Tool } from '../shared/define-tool.ts';
 import type { Mode } from '../shared/modes.ts';
+import { agentTool } from './agent-tool.ts';
 import { commandOutputTool } from './command-output.ts';
 import { contextSummarizerTool } from './context-summarizer.ts';
 import { editTool } from './edit-tool.ts';
@@ -36,6 +37,7 @@ const ROWS: readonly Row[] = [
   everywhere(executeCommandTool),
   everywhere(commandOutputTool),
   everywhere(contextSummarizerTool),
+  { tool: agentTool, modes: 'all', subAgents: false },
   editing(writeFileTool),
   editing(editTool),
   editing(multiEditTool),

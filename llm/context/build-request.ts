@@ -15,6 +15,8 @@ export interface RequestParts {
   readonly root: string;
   /** ODIN.md and its like, marked with whose word they are, as journaled when the session was opened. */
   readonly instructions: string;
+  /** What a subagent is told to be. */
+  readonly role?: string;
   /** Without the `provider/` part. */
   readonly model: string;
   readonly tools: readonly ToolSpec[];
@@ -27,7 +29,7 @@ const PROMPTS: Readonly<Record<Mode, string>> = { ask: askPrompt, plan: planProm
 export function buildRequest(parts: RequestParts): ModelRequest {
   return {
     model: parts.model,
-    system: systemPrompt(parts.mode, parts.root, parts.instructions),
+    system: systemPrompt(parts.mode, parts.root, parts.instructions, parts.role),
     tools: parts.tools,
     messages: parts.history.messages,
     maxOutputTokens: parts.maxOutputTokens,
@@ -36,7 +38,7 @@ export function buildRequest(parts: RequestParts): ModelRequest {
 }
 
 /** Holds nothing that changes within a session and a mode: it is the first part of the stable prefix. */
-export function systemPrompt(mode: Mode, root: string, instructions: string): string {
+export function systemPrompt(mode: Mode, root: string, instructions: string, role = ''): string {
   const place = `Project root: ${root}\nPlatform: ${process.platform}`;
-  return [PROMPTS[mode], place, markedInstructions(instructions)].filter((part) => part !== '').join('\n\n');
+  return [PROMPTS[mode], place, markedInstructions(instructions), role].filter((part) => part !== '').join('\n\n');
 }

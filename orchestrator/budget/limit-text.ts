@@ -36,6 +36,7 @@ export function nearText(limit: LimitKind, used: number, cap: number): string {
 }
 
 const OF: Readonly<Record<string, string>> = {
+  agent: 'this agent',
   message: 'this message',
   session: 'this session',
   process: 'all that runs in this Odin',
@@ -45,6 +46,7 @@ const SETTING = { usd: 'sessionUsd', tokens: 'sessionTokens' } as const;
 
 function howToGoOn(scope: string, limit: 'usd' | 'tokens', cap: number): string {
   if (scope === 'session') return `To go on, raise budget.${SETTING[limit]} in the settings, or begin a new session.`;
+  if (scope === 'agent') return 'Its parent can start another with a larger one.';
   if (scope === 'message') return `To go on with a new budget: odin run --continue --budget-${limit} ${cap} "go on"`;
   return 'To go on, start it again with a larger one.';
 }

@@ -26,6 +26,8 @@ export interface BudgetPolicy {
   readonly scope: Scope;
   /** Of a session in sum. */
   readonly session: Caps;
+  /** Of the message that a subagent works for; absent: it is the message itself. */
+  readonly message?: Scope;
 }
 
 export interface BudgetDeps {
@@ -39,6 +41,8 @@ export interface BudgetDeps {
 export type RoomOrLimit = Reservation | { readonly limit: LimitKind; readonly message: string };
 
 export interface MessageBudget extends PlannerBudget {
+  /** What is spent and held here; the scopes of its subagents are inside. */
+  readonly scope: Scope;
   /** Room for a call, or which limit stands in its way; null when the signal aborted while it waited. At once, unless it must wait for others. */
   room(call: BudgetedCall, signal: AbortSignal): RoomOrLimit | null | Promise<RoomOrLimit | null>;
 }
@@ -59,12 +63,15 @@ export function openMessageBudget(
   const { usd, tokens, timeoutMs } = start.limits;
   const amountOf = (spending: Spending): Amount => ({ usd: models.costOf(spending), tokens: tokensIn(spending) });
   const ofMessage = (): Spending => memory.state.messages.find(({ seq }) => seq === start.seq)?.spending ?? {};
-  const session = openScope('session', deps.budget.session, {
-    parent: deps.budget.scope,
-    spent: () => amountOf(memory.state.spending),
-  });
+  const { message: outer } = deps.budget;
+  const parent =
+    outer ??
+    openScope('session', deps.budget.session, {
+      parent: deps.budget.scope,
+      spent: () => amountOf(memory.state.spending),
+    });
   const caps: Caps = { ...(usd === undefined ? {} : { usd }), ...(tokens === undefined ? {} : { tokens }) };
-  const message = openScope('message', caps, { parent: session, spent: () => amountOf(ofMessage()) });
+  const message = openScope(outer ? 'agent' : 'message', caps, { parent, spent: () => amountOf(ofMessage()) });
   const openedAt = deps.now();
   const workedBefore = workedMs(past);
   const worked = (): number => workedBefore + deps.now() - openedAt;
@@ -127,6 +134,7 @@ export function openMessageBudget(
   };
 
   return {
+    scope: message,
     room,
     plannerRoom(call, signal) {
       const given = room(call, signal);
@@ -143,7 +151,7 @@ export function openMessageBudget(
         if (cap === undefined || used === null || used / cap < Math.max(NEAR, nearest?.share ?? 0)) return;
         nearest = { share: used / cap, text: nearText(limit, used, cap) };
       };
-      for (const scope of [message, session]) {
+      for (const scope of [message, parent]) {
         if (scope.caps.usd === undefined && scope.caps.tokens === undefined) continue;
         const spent = scope.spent();
         consider('usd', spent.usd, scope.caps.usd);

@@ -11,7 +11,7 @@ import type { ToolSettings } from './tool-settings.ts';
 
 export interface Toolbox {
   /** For a message that begins: what lay between it and the one before may have changed files. */
-  tools(sid: string, mode: Mode): readonly Tool[];
+  tools(sid: string, mode: Mode, isSubAgent?: boolean): readonly Tool[];
   /** Files may have changed by something that is no call, such as a hook. */
   filesMayHaveChanged(): void;
 }
@@ -28,8 +28,8 @@ export function createToolbox(settings: ToolSettings, own: readonly ToolMiddlewa
   const isPlain = own.length === 0 && !isCached && [...limits.values()].every((list) => list.length === 0);
   const wrapped = new Map<string, Map<Mode, readonly Tool[]>>();
 
-  const wrapAll = (mode: Mode, cache: ToolMiddleware | null): readonly Tool[] =>
-    getModeTools(mode, false).map((tool) =>
+  const wrapAll = (mode: Mode, isSubAgent: boolean, cache: ToolMiddleware | null): readonly Tool[] =>
+    getModeTools(mode, isSubAgent).map((tool) =>
       wrapTool(tool, [
         ...(cache ? [countChanges(changes)] : []),
         ...own,
@@ -39,13 +39,17 @@ export function createToolbox(settings: ToolSettings, own: readonly ToolMiddlewa
     );
 
   return {
-    tools(sid, mode) {
-      if (isPlain) return getModeTools(mode, false);
+    tools(sid, mode, isSubAgent = false) {
+      if (isPlain) return getModeTools(mode, isSubAgent);
       changes.count += 1;
       const known = wrapped.get(sid) ?? new Map<Mode, readonly Tool[]>();
       let tools = known.get(mode);
       if (!tools) {
-        tools = wrapAll(mode, isCached ? resultCache((tool) => settings[tool]?.cacheMs ?? 0, changes) : null);
+        tools = wrapAll(
+          mode,
+          isSubAgent,
+          isCached ? resultCache((tool) => settings[tool]?.cacheMs ?? 0, changes) : null,
+        );
         known.set(mode, tools);
       }
       wrapped.delete(sid);

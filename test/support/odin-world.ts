@@ -29,6 +29,7 @@ export interface World {
     readonly hooks?: OpenOptions['hooks'];
     readonly middleware?: OpenOptions['middleware'];
     readonly caps?: OpenOptions['caps'];
+    readonly agentThreads?: OpenOptions['agentThreads'];
     /** Short waits between two tries of the model. */
     readonly retryDelayMs?: OpenOptions['retryDelayMs'];
     /** Model servers besides anthropic, which is the scripted one. */
@@ -77,6 +78,7 @@ export async function withWorld<T>(
       hooks,
       middleware,
       caps,
+      agentThreads,
       retryDelayMs,
       providers = {},
     } = {}) {
@@ -95,6 +97,7 @@ export async function withWorld<T>(
         ...(hooks ? { hooks } : {}),
         ...(middleware ? { middleware } : {}),
         ...(caps ? { caps } : {}),
+        ...(agentThreads ? { agentThreads } : {}),
         ...(retryDelayMs ? { retryDelayMs } : {}),
         notice: (line) => noticed.push(line),
         log: (message, detail) => logged.push(`${message} ${JSON.stringify(detail)}`),
