@@ -265,8 +265,6 @@ function createRunner(
   const { root, config, scrub, search, smallModel, log } = world;
   const scope = world.options.task?.scope ?? openScope('process', world.options.caps ?? {});
   const budgetPolicy = { scope, session: sessionCaps(config) };
-  return createSessionRunner({
-    redis: world.handle.client,
   const turnDeps: RunnerDeps['turnDeps'] = (sid, mode, todos, memory, userTexts) => ({
     permissions: permissions.forSession(sid),
     toolRule: (tool) => config.toolRules[tool],
@@ -317,6 +315,8 @@ function createRunner(
     now: Date.now,
     log,
   });
+  return createSessionRunner({
+    redis: world.handle.client,
     ws: world.ws,
     root,
     cwd: world.options.cwd,
