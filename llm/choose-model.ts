@@ -46,11 +46,11 @@ export interface ChosenModels {
   readonly source: string;
   /** Throws UserError for a model whose provider is unknown or has no key. */
   readonly provider: (model: string) => Promise<ModelProvider>;
+  /** How to reach it from a thread of this process: plain data with the key in it. Throws as `provider` does. */
+  readonly access: (model: string) => KnownProvider;
 }
 
 interface Found {
-  /** How to reach it from a thread of this process: plain data with the key in it. Throws as `provider` does. */
-  readonly access: (model: string) => KnownProvider;
   readonly model: string;
   readonly source: string;
 }
@@ -87,14 +87,14 @@ export async function chooseModel(input: ChooseModelInput): Promise<Outcome<Chos
     fallbackModels: fallbacks.value.models.filter((model) => model !== planner.value.full),
     skipped: fallbacks.value.skipped,
     source: found.source,
-    async provider(model) {
-      const target = find(model);
-      if (!target.ok) throw new UserError(target.failure.message);
     access(model) {
       const target = find(model);
       if (!target.ok) throw new UserError(target.failure.message);
       return target.value.provider;
     },
+    async provider(model) {
+      const target = find(model);
+      if (!target.ok) throw new UserError(target.failure.message);
       const { provider } = target.value;
       const open = opened.get(provider.name) ?? openProvider(provider);
       opened.set(provider.name, open);

@@ -57,11 +57,11 @@ export interface World {
   readonly ruleStore: RuleStore;
   readonly commandRules: CommandRulesSource;
   readonly toolbox: Toolbox;
-  /** The caller's, then those of the settings. */
   /** Threads for the loops of subagents. */
   readonly agentThreads: AgentThreads;
   /** Custom subagents, as they were when they were first asked for: the planner's prompt is to stay as it is. */
   agentFiles(): readonly AgentFile[];
+  /** The caller's, then those of the settings. */
   readonly hooks: readonly Hook[];
   readonly scrub: Scrub;
   readonly log: Log;
@@ -123,9 +123,9 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
   const ruleStore = openRuleStore(home, root);
   const ports = new Map<string, FilesPort>();
   const toolbox = createToolbox(config.tools, options.middleware ?? []);
-  const ended = () => toolbox.filesMayHaveChanged();
   let agentFiles: readonly AgentFile[] | null = null;
   const agentThreads = openAgentThreads(options.agentThreads);
+  const ended = () => toolbox.filesMayHaveChanged();
   const commandHooks = openCommandHooks(config.hooks, { root, env: process.env, ended });
 
   return {
@@ -147,12 +147,12 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     ruleStore,
     commandRules: createCommandRules(config, ruleStore, options.permission?.allow ?? [], () => isTrusted()),
     toolbox,
-    hooks: [...(options.hooks ?? []), ...commandHooks.hooks],
     agentThreads,
     agentFiles() {
       agentFiles ??= readAgentFiles({ root, home, trusted: isFolderTrusted(home, root) }, notice);
       return agentFiles;
     },
+    hooks: [...(options.hooks ?? []), ...commandHooks.hooks],
     scrub,
     log,
     closing: closing.signal,
@@ -168,8 +168,8 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     openQueue: () => openTurnQueue(handle, ws, (error) => log('the queue reports', { error: error.message })),
     leave: () => closing.abort(),
     async close() {
-      await commands.close();
       await agentThreads.close();
+      await commands.close();
       await commandHooks.close();
       await web.close();
       if (!task) {
