@@ -5,16 +5,18 @@ import { svg } from './dom.js';
 const BOX = { width: 104, height: 32 };
 const GAP = { x: 44, y: 26 };
 const MARGIN = 16;
+/** Room above the boxes for lines that go far. */
+const LANE = 24;
 
 export function drawChart({ states, edges }, current) {
   const places = placesOf(states, edges);
   const columns = Math.max(...[...places.values()].map(({ column }) => column)) + 1;
   const rows = Math.max(...[...places.values()].map(({ row }) => row)) + 1;
   const width = 2 * MARGIN + columns * BOX.width + (columns - 1) * GAP.x;
-  const height = 2 * MARGIN + rows * BOX.height + (rows - 1) * GAP.y + 24;
+  const height = 2 * LANE + rows * BOX.height + (rows - 1) * GAP.y;
   const at = (name) => {
     const { column, row } = places.get(name);
-    return { x: MARGIN + column * (BOX.width + GAP.x), y: MARGIN + row * (BOX.height + GAP.y) };
+    return { x: MARGIN + column * (BOX.width + GAP.x), y: LANE + row * (BOX.height + GAP.y) };
   };
   const arrow = svg(
     'marker',
@@ -74,19 +76,22 @@ function placesOf(states, edges) {
   );
 }
 
-/** Ahead from side to side, back below the boxes, within a column from edge to edge. */
+/** To a neighbour straight; farther through a lane above or below the boxes, whichever is nearer to where it goes. */
 function line(a, b, height) {
   const middle = (place) => place.y + BOX.height / 2;
   if (a.x === b.x) {
     const x = a.x + BOX.width / 2;
     return a.y < b.y ? `M${x} ${a.y + BOX.height}V${b.y}` : `M${x} ${a.y}V${b.y + BOX.height}`;
   }
-  if (a.x < b.x) {
-    const [x1, x2] = [a.x + BOX.width, b.x];
-    const bend = Math.min(60, (x2 - x1) / 2);
-    return `M${x1} ${middle(a)}C${x1 + bend} ${middle(a)} ${x2 - bend} ${middle(b)} ${x2} ${middle(b)}`;
+  const span = (b.x - a.x) / (BOX.width + GAP.x);
+  if (Math.abs(span) === 1) {
+    const shift = span < 0 ? 8 : 0;
+    const [x1, x2] = span > 0 ? [a.x + BOX.width, b.x] : [a.x, b.x + BOX.width];
+    const bend = (x2 - x1) / 2;
+    const [y1, y2] = [middle(a) + shift, middle(b) + shift];
+    return `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
   }
-  const [x1, x2] = [a.x + BOX.width / 2, b.x + BOX.width / 2];
-  const below = Math.min(height - 4, Math.max(a.y, b.y) + BOX.height + 26);
-  return `M${x1} ${a.y + BOX.height}C${x1} ${below} ${x2} ${below} ${x2} ${b.y + BOX.height}`;
+  if (span < 0) return `M${a.x + BOX.width / 2} ${a.y}V8H${b.x + BOX.width / 2}V${b.y}`;
+  const lane = b.y <= LANE ? 12 : height - 12;
+  return `M${a.x + BOX.width} ${middle(a) - 6}h10V${lane}H${b.x - 16}V${middle(b)}H${b.x}`;
 }

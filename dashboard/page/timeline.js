@@ -124,7 +124,11 @@ export function createTimeline(on) {
   return {
     element: list,
     take(events) {
+      // Who reads the end goes on reading the end.
+      const page = document.documentElement;
+      const isAtEnd = page.scrollTop > 0 && page.scrollTop + innerHeight > page.scrollHeight - 60;
       for (const event of events) if (Object.hasOwn(views, event.type)) views[event.type](event);
+      if (isAtEnd) scrollTo(0, page.scrollHeight);
     },
   };
 }
@@ -181,8 +185,10 @@ function argsView(args) {
 const isDiff = (text) => /^@@ .*@@/m.test(text);
 
 export function diffView(text) {
-  const kindOf = (line) =>
-    line.startsWith('@@') ? 'at' : line.startsWith('+') ? 'add' : line.startsWith('-') ? 'del' : 'same';
+  const kindOf = (line) => {
+    if (/^(?:@@|--- |\+\+\+ )/.test(line)) return 'at';
+    return line.startsWith('+') ? 'add' : line.startsWith('-') ? 'del' : 'same';
+  };
   const lines = cut(text)
     .split('\n')
     .map((line) => h(`span.${kindOf(line)}`, line === '' ? ' ' : line));
