@@ -1,6 +1,6 @@
 // Sees to it that wake-ups become turns in the process that owns the workspace (SPEC O6, C2). BullMQ sequences them, with one
-// exception: until it is loaded, an idle session's message runs at once and its job follows, so that a short run starts
-// fast. Both ways lead to the same claim, so it does not matter which comes first.
+// exception: until it is loaded, a session's next message runs at once and its job follows, so that a short run starts fast and what
+// a dead process has left goes on at once. Both ways lead to the same claim, so it does not matter which comes first.
 
 import type { TurnJob, TurnQueue } from './queue.ts';
 import type { SessionRunner } from './session-runner.ts';
@@ -18,12 +18,16 @@ export interface Dispatcher {
 }
 
 const SWEEP_MS = 2_000;
+/** What is taken up without the queue; a crowd is better sequenced. */
+const MOST_AT_ONCE = 32;
 
 export function createDispatcher(deps: {
   readonly runner: SessionRunner;
   /** Whether a session's next message runs here too, or waits for another process. */
   readonly chain: boolean;
   openQueue(): Promise<TurnQueue>;
+  /** What sessions have to do next. */
+  waiting(): Promise<readonly Turn[]>;
   /** Tells other processes which job belongs to a message that began without one. */
   nameJob(job: TurnJob): Promise<void>;
   log(message: string, detail: Record<string, unknown>): void;
@@ -57,6 +61,7 @@ export function createDispatcher(deps: {
     deps.log(message, { error: error instanceof Error ? error.message : String(error) });
 
   const start = async (): Promise<void> => {
+    for (const turn of (await deps.waiting()).slice(0, MOST_AT_ONCE)) wake(turn);
     const opened = await deps.openQueue();
     if (leaving.signal.aborted) return opened.close();
     queue = opened;

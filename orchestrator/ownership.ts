@@ -31,6 +31,7 @@ import { resumeEffect } from './resume-effect.ts';
 import { sourceOf } from './session-reads.ts';
 import { createSessionRunner, type RunnerDeps, type SessionRunner } from './session-runner.ts';
 import type { Turn } from './turn-ticket.ts';
+import { waitingTurns } from './waiting-turns.ts';
 import { createHold } from './workspace-hold.ts';
 import type { LeaseEvents } from './workspace-lease.ts';
 import type { World } from './world.ts';
@@ -126,6 +127,7 @@ export function createOwnership(world: World): Ownership {
       runner,
       chain,
       openQueue: () => world.openQueue(),
+      waiting: () => waitingTurns(handle.client, ws),
       nameJob: ({ sid, job }) => nameJob(handle.client, { sid, ws, job }),
       log,
     });

@@ -14,6 +14,7 @@ import { keys, PREFIX, turnsQueue } from './keys.ts';
 import { isAlive } from './process-identity.ts';
 import type { RedisHandle } from './redis.ts';
 import type { Turn } from './turn-ticket.ts';
+import { waitingTurns } from './waiting-turns.ts';
 
 /** A turn with its job, for the claim. */
 export interface TurnJob extends Turn {
@@ -188,24 +189,15 @@ async function wakeSessions(
   add: (turn: Turn) => Promise<void>,
 ): Promise<void> {
   const redis = handle.client;
-  const sids = await redis.smembers(keys.workspace(ws).pending);
-  await Promise.all(
-    sids.map(async (sid) => {
-      const { meta, inbox } = keys.session(sid);
-      const [cursor, generation] = await redis.hmget(meta, 'cursor', 'gen');
-      const seq = Number(cursor) + 1;
-      const gen = Number(generation);
-      const [entries, job] = await Promise.all([
-        redis.xrange(inbox, `${seq}-0`, `${seq}-0`),
-        queue.getJob(jobIdOf(sid, seq, gen)),
-      ]);
-      const mode = z.enum(MODES).safeParse(entries[0]?.[1][3]);
-      if (!mode.success || running.has(turnKey({ sid, seq }))) return;
-      if (job === undefined) await add({ sid, seq, mode: mode.data, gen });
-      else if (job.finishedOn !== undefined) {
-        const revived = await redis.orevive([meta], [seq, gen]);
-        if (revived !== -1) await add({ sid, seq, mode: mode.data, gen: revived });
-      }
-    }),
-  );
+  const wake = async (turn: Turn): Promise<void> => {
+    const { sid, seq, gen } = turn;
+    const job = await queue.getJob(jobIdOf(sid, seq, gen));
+    if (running.has(turnKey(turn))) return;
+    if (job === undefined) await add(turn);
+    else if (job.finishedOn !== undefined) {
+      const revived = await redis.orevive([keys.session(sid).meta], [seq, gen]);
+      if (revived !== -1) await add({ ...turn, gen: revived });
+    }
+  };
+  await Promise.all((await waitingTurns(redis, ws)).map(wake));
 }

@@ -81,7 +81,7 @@ test('DURABILITY 6: an owner that this machine cannot see is waited for until it
     async ({ start, handle, ws }) => {
       const who = JSON.stringify({ pid: 1, startTime: 'then', host: 'elsewhere', helper: null });
       await handle.client.hset(keys.workspace(ws).owner, { id: 'other', who, beat: '7' });
-      const odin = start({ leaseMs: 400 });
+      const odin = start({ leaseMs: 2_000 });
       await odin.line(/^notice This project is run by the Odin on elsewhere \(process 1\)/);
       await odin.line(/^open false/);
       const sid = await odin.submit({ body: 'anybody there?' });
@@ -102,7 +102,7 @@ test('DURABILITY 6: who wakes up and finds the workspace in other hands begins n
       onLost: () => void events.push('lost'),
       log: () => {},
     };
-    const taken = await takeLease(client, 'ws', told, { leaseMs: 400 });
+    const taken = await takeLease(client, 'ws', told, { leaseMs: 2_000 });
     if (taken.status !== 'ok') throw new Error('It is held.');
     expect(taken.lease.sure()).toBeNull();
     const { owner, pending } = keys.workspace('ws');
@@ -111,7 +111,7 @@ test('DURABILITY 6: who wakes up and finds the workspace in other hands begins n
     expect((await client.olease([owner, pending], ['next', who, 1, ''])).slice(0, 2)).toEqual(['held', former]);
     expect(await client.olease([owner, pending], ['next', who, 1, former])).toEqual(['ok', 0]);
     // It sleeps, as it would under SIGSTOP: no timer runs.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
     await expect(taken.lease.sure()).rejects.toThrow(Fenced);
     expect(events).toEqual(['lost']);
     await taken.lease.drop();
