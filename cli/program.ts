@@ -11,6 +11,7 @@ import type { ExplainOptions } from './commands/explain.ts';
 import type { ForkOptions } from './commands/fork.ts';
 import type { FsckOptions } from './commands/fsck.ts';
 import type { InitOptions } from './commands/init.ts';
+import type { LoginOptions } from './commands/login.ts';
 import type { QueueChange } from './commands/queue.ts';
 import type { ReplayOptions } from './commands/replay.ts';
 import type { RunOptions } from './commands/run.ts';
@@ -18,6 +19,7 @@ import type { SendOptions } from './commands/send.ts';
 import type { ToolOptions } from './commands/tool.ts';
 import type { TrustOptions } from './commands/trust.ts';
 import { EXIT, EXIT_CODES_HELP } from './exit-codes.ts';
+import { addBatch } from './fleet-commands.ts';
 import { PERMISSION_MODES } from './permission-options.ts';
 
 export const VERSION = '0.1.0';
@@ -50,6 +52,7 @@ export function buildProgram(): { readonly program: Command; exitCode(): number 
   addPermissions(program, settle);
   addTools(program, settle);
   addWatching(program, settle);
+  addBatch(program, settle, VERSION);
   return { program, exitCode: () => code };
 }
 
@@ -335,6 +338,25 @@ function addTools(program: Command, settle: Settle): void {
       await settle((await import('./commands/tool.ts')).tool(name, args, options));
     });
   program
+    .command('login')
+    .description(
+      'keep the key of a model provider for this user, once it is tested; asks for it, or reads it from stdin',
+    )
+    .argument('[provider]', 'anthropic, openai, openrouter, compatible, or one of your config.json')
+    .option('--base-url <url>', 'its server, when it is not the usual one; a key is sent to no other')
+    .option('--model <name>', 'what a run takes when it names no model')
+    .option('--no-keyring', 'keep it in a file that only you can read, also where there is a keyring')
+    .action(async (provider: string | undefined, options: LoginOptions) => {
+      await settle((await import('./commands/login.ts')).login(provider, options));
+    });
+  program
+    .command('logout')
+    .description('forget the key of a provider')
+    .argument('[provider]', 'as given to odin login')
+    .action(async (provider: string | undefined) => {
+      await settle((await import('./commands/logout.ts')).logout(provider));
+    });
+  program
     .command('models')
     .description('list the models that can be used, and which a run would use')
     .addOption(jsonOption('one object'))
@@ -368,6 +390,7 @@ function addWatching(program: Command, settle: Settle): void {
     .option('--host <name>', 'another name than 127.0.0.1 by which it is reached; needs --tls-cert and --tls-key')
     .option('--tls-cert <file>', 'certificate, PEM')
     .option('--tls-key <file>', 'its key, PEM')
+    .option('--allow-queue-actions', 'let /queues retry, promote and remove jobs, not only show them')
     .action(async (options: DashboardCommandOptions) => {
       await settle((await import('./commands/dashboard.ts')).dashboard(options));
     });

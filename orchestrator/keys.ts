@@ -65,8 +65,9 @@ export const keys = {
 /** BullMQ's queue of a workspace's turns. */
 export const turnsQueue = (ws: string): string => `turns.${ws}`;
 
-/** BullMQ's queue of a project's batch tasks, so that a worker is given those of its own projects only. */
-export const batchQueue = (root: string): string => `batch.${sha256(root).slice(0, 16)}`;
+/** BullMQ's queue of a project's batch tasks: a worker is given those of its own projects only, and of the modes it may run. */
+export const batchQueue = (root: string, access: 'read' | 'edit'): string =>
+  `batch.${sha256(root).slice(0, 16)}.${access}`;
 
 /**
  * The workspace of a project's real root. `scope` tells machines apart that share one Redis and may have different projects

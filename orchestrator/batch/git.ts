@@ -95,17 +95,20 @@ export async function changedFiles(folder: string, commit: string): Promise<read
   return named.stdout.split('\0').filter((name) => name !== '');
 }
 
-/** Applies a patch to the files of a repository's working copy: cleanly, or by a merge of three; else nothing is changed. */
-export async function applyPatch(repository: string, patch: string): Promise<Outcome<null>> {
+export type Applied = 'applied' | 'already' | 'conflict';
+
+/** Applies a patch to the files of a repository's working copy: as it is, or by a merge of three; in conflict nothing is changed. */
+export async function applyPatch(repository: string, patch: string): Promise<Applied> {
+  const backwards = await git(repository, ['apply', '--check', '--reverse', '-'], patch);
+  if (backwards.code === 0) return 'already';
   // A merge leaves marks of conflict behind, so what cannot be merged cleanly is tried on paper first.
   for (const how of [[], ['--3way']]) {
     const tried = await git(repository, ['apply', '--check', ...how, '-'], patch);
-    if (tried.code !== 0 || /with conflicts/.test(tried.stderr)) continue;
+    if (tried.code !== 0 || tried.stderr.includes('with conflicts')) continue;
     const applied = await git(repository, ['apply', ...how, '-'], patch);
-    if (applied.code === 0) return ok(null);
-    return fail('failed', 'patch_conflict', firstLine(applied));
+    return applied.code === 0 ? 'applied' : 'conflict';
   }
-  return fail('failed', 'patch_conflict', 'The files have changed since, in the same places.');
+  return 'conflict';
 }
 
 /** A branch with one commit, made of a patch to a commit, without touching any working copy. */

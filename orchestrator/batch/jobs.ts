@@ -19,12 +19,37 @@ export const batchJobSchema = z.strictObject({
 
 export type BatchJob = z.infer<typeof batchJobSchema>;
 
-export const openBatchQueue = (
+/** Whether a task writes decides its queue. */
+export type Access = 'read' | 'edit';
+export const accessOf = ({ mode }: Task): Access => (mode === 'edit' ? 'edit' : 'read');
+
+export type QueueOf = (root: string, access: Access) => Promise<JobQueue<BatchJob>>;
+
+/** Queues as they are needed, each opened once. */
+export function openBatchQueues(
   handle: RedisHandle,
-  { root, key, log }: { readonly root: string; readonly key: Buffer; readonly log: Log },
+  options: { readonly key: Buffer; readonly log: Log },
+): { readonly queueOf: QueueOf; close(): Promise<void> } {
+  const open = new Map<string, Promise<JobQueue<BatchJob>>>();
+  return {
+    queueOf(root, access) {
+      const name = batchQueue(root, access);
+      const queue = open.get(name) ?? openBatchQueue(handle, { name, ...options });
+      open.set(name, queue);
+      return queue;
+    },
+    async close() {
+      await Promise.all([...open.values()].map(async (queue) => (await queue).close()));
+    },
+  };
+}
+
+const openBatchQueue = (
+  handle: RedisHandle,
+  { name, key, log }: { readonly name: string; readonly key: Buffer; readonly log: Log },
 ): Promise<JobQueue<BatchJob>> =>
   openJobQueue(handle, {
-    name: batchQueue(root),
+    name,
     key,
     schema: batchJobSchema,
     onError: (error) => log('the batch queue reports', { error: error.message }),
@@ -46,7 +71,7 @@ const jobOf = (bid: string, task: Task, gen: number, job: number): NewJob => ({
  */
 export async function addJobs(
   store: BatchStore,
-  queueOf: (root: string) => Promise<JobQueue<BatchJob>>,
+  queueOf: QueueOf,
   bid: string,
   { items, fresh = false }: { readonly items?: readonly string[]; readonly fresh?: boolean } = {},
 ): Promise<void> {
@@ -58,32 +83,28 @@ export async function addJobs(
       store.marks(bid, ids),
       store.results(bid, ids),
     ]);
-    const byRoot = new Map<string, NewJob[]>();
+    const jobs = new Map<JobQueue<BatchJob>, NewJob[]>();
     for (const [i, task] of tasks.entries()) {
       const mark = marks[i];
       if (task === null || task === undefined || mark === undefined || results[i]) continue;
       if (!(await canRun(store, queueOf, bid, task))) continue;
+      const queue = await queueOf(task.root, accessOf(task));
       let { job } = mark;
       if (!fresh) {
-        const state = await (await queueOf(task.root)).stateOf(jobOf(bid, task, mark.gen, job).id);
+        const state = await queue.stateOf(jobOf(bid, task, mark.gen, job).id);
         if (state === 'waits' || state === 'runs') continue;
         if (state === 'ended') job = await store.nextJob(bid, task.id, job);
       }
-      byRoot.set(task.root, [...(byRoot.get(task.root) ?? []), jobOf(bid, task, mark.gen, job)]);
+      jobs.set(queue, [...(jobs.get(queue) ?? []), jobOf(bid, task, mark.gen, job)]);
     }
-    for (const [root, jobs] of byRoot) await (await queueOf(root)).add(jobs);
+    for (const [queue, added] of jobs) await queue.add(added);
   }
 }
 
 const CHUNK = 500;
 
 /** Whether all that it waits for is completed. When one of them has ended otherwise, the task ends here. */
-async function canRun(
-  store: BatchStore,
-  queueOf: (root: string) => Promise<JobQueue<BatchJob>>,
-  bid: string,
-  task: Task,
-): Promise<boolean> {
+async function canRun(store: BatchStore, queueOf: QueueOf, bid: string, task: Task): Promise<boolean> {
   if (task.needs.length === 0) return true;
   const results = await store.results(bid, task.needs);
   const bad = results.find((result) => result !== null && result.status !== 'completed');
@@ -97,12 +118,7 @@ async function canRun(
 }
 
 /** An item has its result: those that waited for it alone can run. */
-export async function followOn(
-  store: BatchStore,
-  queueOf: (root: string) => Promise<JobQueue<BatchJob>>,
-  bid: string,
-  item: string,
-): Promise<void> {
+export async function followOn(store: BatchStore, queueOf: QueueOf, bid: string, item: string): Promise<void> {
   const items = await store.dependents(bid, item);
   if (items.length > 0) await addJobs(store, queueOf, bid, { items });
 }

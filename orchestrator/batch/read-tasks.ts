@@ -23,8 +23,8 @@ const MAX_SHOWN = 20;
 
 /** `name` is what mistakes are reported under. Throws UserError with a line for each, up to 20. */
 export async function readTasks(text: string, name: string): Promise<readonly WrittenTask[]> {
-  const mistakes: string[] = [];
-  const complain = (line: number, what: string) => void mistakes.push(`${name}:${line}: ${what}`);
+  const mistakes: { readonly line: number; readonly text: string }[] = [];
+  const complain: Complain = (line, what) => void mistakes.push({ line, text: `${name}:${line}: ${what}` });
   const source = text.replace(/^\ufeff/, '');
   const entries = isYaml(source, name) ? await yamlEntries(source, complain) : lineEntries(source, complain);
   const tasks = entries.flatMap(({ line, value }) => taskOf(line, value, complain) ?? []);
@@ -33,7 +33,7 @@ export async function readTasks(text: string, name: string): Promise<readonly Wr
   }
   if (tasks.length > MAX_TASKS) throw new UserError(`${name} has ${tasks.length} tasks; ${MAX_TASKS} is the most.`);
   checkIds(tasks, complain);
-  refuse(mistakes);
+  refuse(mistakes.toSorted((a, b) => a.line - b.line).map(({ text }) => text));
   return tasks;
 }
 
@@ -41,7 +41,7 @@ export async function readTasks(text: string, name: string): Promise<readonly Wr
 export function refuse(mistakes: readonly string[]): void {
   if (mistakes.length === 0) return;
   const more = mistakes.length > MAX_SHOWN ? [`… and ${mistakes.length - MAX_SHOWN} more.`] : [];
-  throw new UserError([...mistakes.slice(0, MAX_SHOWN), ...more].map(cleanLine).join('\n'));
+  throw new UserError([...mistakes.slice(0, MAX_SHOWN), ...more].map((line) => cleanLine(line)).join('\n'));
 }
 
 type Complain = (line: number, what: string) => void;

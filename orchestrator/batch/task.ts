@@ -55,8 +55,6 @@ export const taskSchema = z.strictObject({
   priority: z.int().min(0).max(1000),
   /** Tasks that must be completed before. */
   needs: z.array(z.string()),
-  /** It only reads, and shares its working copy with others that only read. */
-  shared: z.boolean(),
 });
 
 export type Task = z.infer<typeof taskSchema>;

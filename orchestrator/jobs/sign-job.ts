@@ -47,7 +47,7 @@ export function openJob<T>(key: Buffer, place: JobPlace, job: unknown, schema: z
   const parsed = signedSchema.safeParse(job);
   if (!parsed.success) return refuse('malformed_job', 'it is not of the form that Odin gives its jobs.');
   const { data, expiresAt, signature } = parsed.data;
-  const expected = signatureOf(key, place, data as JsonObject, expiresAt);
+  const expected = signatureOf(key, place, data, expiresAt);
   if (!timingSafeEqual(expected, Buffer.from(signature, 'hex'))) {
     return refuse('forged_job', 'its signature is not of the key that this worker has.');
   }

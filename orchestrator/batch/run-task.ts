@@ -1,0 +1,215 @@
+// One task of a batch from its working copy to its result: a session in a clone of the project, one message in it, and what that has
+// changed as a patch. After a crash or a handing back it goes on where it stood, when the working copy is there; else it begins anew.
+
+import { rmdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Limits } from '../../shared/events.ts';
+import { ulid } from '../../shared/ids.ts';
+import { fail, type Outcome, ok, UserError } from '../../shared/outcome.ts';
+import { createScrub } from '../../shared/scrub.ts';
+import type { StreamEvent } from '../../shared/stream-events.ts';
+import type { ModelPair, Odin, PermissionPolicy } from '../api.ts';
+import { archiveSession } from '../archive-move.ts';
+import type { Scope } from '../budget/ledger.ts';
+import { workspaceId } from '../keys.ts';
+import type { Log } from '../log.ts';
+import { openOdin } from '../odin.ts';
+import type { HeavyPool } from '../pool.ts';
+import type { RedisHandle } from '../redis.ts';
+import { changedFiles, makeClone, patchOf, removeFolder, repositoryOf } from './git.ts';
+import type { BatchStore, ItemResult, ItemStatus } from './store.ts';
+import type { Task } from './task.ts';
+
+export interface TaskDeps {
+  readonly home: string;
+  readonly handle: RedisHandle;
+  readonly pool: HeavyPool;
+  readonly models: ModelPair;
+  readonly permission: PermissionPolicy;
+  readonly store: BatchStore;
+  readonly worker: string;
+  readonly log: Log;
+  notice(line: string): void;
+}
+
+export interface TaskOrder {
+  readonly bid: string;
+  readonly gen: number;
+  readonly task: Task;
+  /** The project's root on this machine. */
+  readonly root: string;
+  readonly scope: Scope | null;
+  /** Aborted when the task is not ours any more, or the process leaves. */
+  readonly signal: AbortSignal;
+  /** Aborted when the batch is cancelled. */
+  readonly cancelled: AbortSignal;
+}
+
+export interface TaskEnd {
+  readonly result: ItemResult;
+  readonly patch: string;
+  /** When the result is kept: the session leaves Redis, the working copy goes. */
+  cleanUp(): Promise<void>;
+}
+
+/** Beside the state folder, which no command may look into. */
+export const workingCopies = (home: string): string => `${home}-worktrees`;
+
+/** Rejects with the signal's reason when that aborts; the task is then as it was left. */
+export async function runTask(deps: TaskDeps, order: TaskOrder): Promise<TaskEnd> {
+  const { bid, gen, task, root, signal } = order;
+  const startedAt = Date.now();
+  const folder = join(workingCopies(deps.home), bid, `${task.id}.${gen}`);
+  const failed = (reason: string, answer: string): TaskEnd => ({
+    result: { ...resultOf(deps, task, startedAt), status: 'failed', reason, answer },
+    patch: '',
+    cleanUp: () => removeFolder(folder),
+  });
+  const repository = await repositoryOf(root);
+  if (repository === null) return failed('no_repository', `${root} is not in a git repository.`);
+  const copyRoot = join(folder, relative(repository, root));
+  const ws = workspaceId(copyRoot, deps.handle.scope);
+  if (!(await deps.store.hasSession(bid, task.id, gen, ws))) {
+    const made = await makeClone(repository, task.base, folder);
+    if (!made.ok) return failed(made.failure.code, made.failure.message);
+  }
+  signal.throwIfAborted();
+  const sid = await deps.store.session(bid, task.id, gen, ws, ulid());
+  const odin = await openOdin({
+    cwd: copyRoot,
+    home: deps.home,
+    models: deps.models,
+    permission: deps.permission,
+    task: {
+      root: copyRoot,
+      trustedAs: root,
+      sid,
+      handle: deps.handle,
+      pool: deps.pool,
+      ...(order.scope ? { scope: order.scope } : {}),
+    },
+    log: deps.log,
+    notice: deps.notice,
+  });
+  let done: Done;
+  try {
+    done = await runMessage(odin, deps.models, order, sid);
+  } catch (error) {
+    if (error instanceof UserError) return failed('refused', error.message);
+    throw error;
+  } finally {
+    await odin.close();
+  }
+  const patch =
+    task.mode === 'edit' ? await takePatch(folder, task.base) : ok({ patch: '', files: [] as readonly string[] });
+  const result: ItemResult = {
+    ...resultOf(deps, task, startedAt),
+    ...{ status: statusOf(done), reason: done.status, answer: done.answer, steps: done.steps, session: sid },
+    ...{ costUsd: done.costUsd, tokens: done.spending.reduce((sum, { usage }) => sum + usage.input + usage.output, 0) },
+  };
+  const archive = async () => {
+    await archiveSession({ redis: deps.handle.client, home: deps.home }, sid).catch((error: unknown) =>
+      deps.log('a task was not archived', { sid, error: String(error) }),
+    );
+  };
+  if (!patch.ok) {
+    const answer = `${result.answer}\n[${patch.failure.message} The working copy stays: ${folder} on ${hostname()}.]`;
+    const kept: ItemResult = { ...result, status: 'failed', reason: patch.failure.code, answer, kept: folder };
+    return { result: kept, patch: '', cleanUp: archive };
+  }
+  return {
+    result: { ...result, files: [...patch.value.files] },
+    patch: patch.value.patch,
+    async cleanUp() {
+      await Promise.all([archive(), removeFolder(folder)]);
+      // The batch's own folder, when this was the last in it.
+      await rmdir(dirname(folder)).catch(() => {});
+    },
+  };
+}
+
+type Done = Extract<StreamEvent, { readonly type: 'AgentDone' }>;
+
+const POLL_MS = 50;
+
+async function runMessage(
+  odin: Odin,
+  models: ModelPair,
+  { bid, gen, task, signal, cancelled }: TaskOrder,
+  sid: string,
+): Promise<Done> {
+  // Another process that has this copy still is on its way out, or silent: then it is ended, in time.
+  while (!odin.owner) await delay(POLL_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
+  const { seq } = await odin.submit(sid, {
+    mode: task.mode,
+    body: task.prompt,
+    // Its optional keys are absent or have a value, never undefined: it was JSON.
+    limits: task.limits as Partial<Limits>,
+    model: task.model ?? models.model,
+    smallModel: models.smallModel,
+    ...(models.fallbackModels === undefined ? {} : { fallbackModels: models.fallbackModels }),
+    // Submitted again after a crash it is the same message, which goes on.
+    mid: `${bid}-${task.id}-${gen}`,
+  });
+  const cancel = () => void odin.cancel(sid, 'odin batch cancel').catch(() => {});
+  if (cancelled.aborted) cancel();
+  cancelled.addEventListener('abort', cancel, { once: true });
+  try {
+    for await (const event of odin.follow(sid, { from: '0', signal })) {
+      if (event.seq === seq && event.type === 'AgentDone') return event;
+      if (event.type === 'MessageStarted' && cancelled.aborted) cancel();
+    }
+  } finally {
+    cancelled.removeEventListener('abort', cancel);
+  }
+  signal.throwIfAborted();
+  throw new Error('The session can no longer be followed.');
+}
+
+const resultOf = (
+  { worker }: TaskDeps,
+  task: Task,
+  startedAt: number,
+): Omit<ItemResult, 'status' | 'reason' | 'answer'> => ({
+  ...{ id: task.id, line: task.line, files: [], base: task.base, costUsd: 0, tokens: 0, steps: 0 },
+  ...{ session: null, worker, startedAt, endedAt: Date.now() },
+});
+
+function statusOf({ status }: Done): ItemStatus {
+  switch (status) {
+    case 'completed':
+    case 'cancelled':
+      return status;
+    case 'step_limit':
+    case 'budget':
+    case 'repeated_calls':
+      return 'limit';
+    case 'planner_failure':
+    case 'refused':
+      return 'failed';
+  }
+}
+
+const MAX_PATCH_BYTES = 8 * 1024 * 1024;
+
+/** What goes to Redis holds no secret and is not without end. */
+async function takePatch(
+  folder: string,
+  base: string,
+): Promise<Outcome<{ readonly patch: string; readonly files: readonly string[] }>> {
+  const taken = await patchOf(folder, base);
+  if (!taken.ok) return taken;
+  const patch = taken.value;
+  if (patch === '') return ok({ patch, files: [] });
+  if (Buffer.byteLength(patch) > MAX_PATCH_BYTES) return fail('failed', 'patch_too_large', 'Its patch is over 8 MB.');
+  if (createScrub(process.env)(patch) !== patch) {
+    return fail(
+      'failed',
+      'patch_holds_secret',
+      'Its patch holds what looks like a key or a password, so it was not taken.',
+    );
+  }
+  return ok({ patch, files: await changedFiles(folder, base) });
+}

@@ -1,0 +1,266 @@
+// Runs tasks of batches in this process, as many at a time as it was told, for the projects it was given and no others (SAFETY 6): in
+// `odin worker`, and in `odin batch submit` itself. What a task may do comes from this process' own settings, never from a job.
+
+import { hostname } from 'node:os';
+import { ulid } from '../../shared/ids.ts';
+import { Fenced } from '../../shared/ports.ts';
+import type { ModelPair, PermissionPolicy } from '../api.ts';
+import type { JobProcessor } from '../jobs/job-queue.ts';
+import type { Log } from '../log.ts';
+import { openHeavyPool } from '../pool.ts';
+import { isAlive, selfIdentity } from '../process-identity.ts';
+import type { RedisHandle } from '../redis.ts';
+import { type Access, accessOf, addJobs, type BatchJob, followOn, openBatchQueues } from './jobs.ts';
+import { runTask } from './run-task.ts';
+import { createSlots } from './slots.ts';
+import { type ItemRun, openBatchStore, taskHash } from './store.ts';
+import type { Task } from './task.ts';
+import { BEAT_MS, beat, leave } from './workers.ts';
+
+export interface RunnerOptions {
+  readonly home: string;
+  readonly handle: RedisHandle;
+  readonly key: Buffer;
+  /** A project as jobs name it -> its root on this machine. */
+  readonly projects: ReadonlyMap<string, string>;
+  /** read: tasks that write are left to others. */
+  readonly access: Access;
+  readonly permission: PermissionPolicy;
+  readonly models: ModelPair;
+  readonly concurrency: number;
+  readonly version: string;
+  readonly roles: readonly string[];
+  readonly log: Log;
+  notice(line: string): void;
+  /** A task has begun or ended here. */
+  onChange?(): void;
+}
+
+export interface BatchRunner {
+  readonly id: string;
+  load(): { readonly running: number; readonly done: number };
+  /** Takes no new tasks, waits for those that run, at most so long, and puts the others back. Returns how many those were. */
+  drain(graceMs: number): Promise<number>;
+  /** While it drains: no more waiting. */
+  hurry(): void;
+}
+
+const CANCEL_POLL_MS = 1_000;
+const RECONCILE_MS = 15_000;
+
+interface Running {
+  readonly bid: string;
+  readonly cancelled: AbortController;
+}
+
+export async function startBatchRunner(options: RunnerOptions): Promise<BatchRunner> {
+  const { home, handle, key, projects, concurrency, log } = options;
+  const id = ulid();
+  const since = Date.now();
+  const store = openBatchStore(handle.client);
+  const { queueOf, close: closeQueues } = openBatchQueues(handle, { key, log });
+  const pool = openHeavyPool();
+  const slots = createSlots(concurrency);
+  const leaving = new AbortController();
+  const rushed = Promise.withResolvers<void>();
+  const running = new Map<string, Running>();
+  let idle = Promise.withResolvers<void>();
+  let done = 0;
+  let draining = false;
+  idle.resolve();
+
+  const deps = {
+    ...{ home, handle, pool, store, log, worker: id, models: options.models, permission: options.permission },
+    notice: options.notice,
+  };
+
+  const info = () => ({
+    ...{ id, host: hostname(), ...selfIdentity(), version: options.version, roles: [...options.roles] },
+    ...{ roots: [...projects.keys()], concurrency, running: running.size, done, draining, since },
+  });
+
+  const refuse = (job: string, why: string): 'done' => {
+    log('a job was refused', { id: job, why });
+    return 'done';
+  };
+
+  /** A job's task, when it is what was signed and this process may run it. */
+  const taskOf = async ({ bid, item, hash }: BatchJob, name: string, access: Access): Promise<Task | string> => {
+    const [task] = await store.tasksOf(bid, [item]);
+    if (!task) return 'there is no such task.';
+    if (taskHash(task) !== hash) return 'the task is not the one that was signed.';
+    if (task.root !== name || accessOf(task) !== access) return 'it came through a queue that is not its own.';
+    return task;
+  };
+
+  const processor =
+    (name: string, root: string, access: Access): JobProcessor<BatchJob> =>
+    async (job, lock) => {
+      const signal = AbortSignal.any([lock, leaving.signal]);
+      const free = await slots.take(signal);
+      if (free === null || draining) {
+        free?.();
+        return 'back';
+      }
+      try {
+        return await runJob({ name, root, access }, job, signal);
+      } finally {
+        free();
+      }
+    };
+
+  const runJob = async (
+    { name, root, access }: { readonly name: string; readonly root: string; readonly access: Access },
+    { id: jobId, token, data }: Parameters<JobProcessor<BatchJob>>[0],
+    signal: AbortSignal,
+  ): Promise<'done' | 'back'> => {
+    const { bid, item, gen } = data;
+    const task = await taskOf(data, name, access);
+    if (typeof task === 'string') return refuse(jobId, task);
+    const run: ItemRun = { worker: id, host: hostname(), ...selfIdentity(), job: jobId, token, at: Date.now() };
+    const claim = await store.claim(bid, item, gen, run);
+    if (claim.status === 'cancelled' || claim.status === 'budget') {
+      const isBudget = claim.status === 'budget';
+      const why = isBudget
+        ? 'The batch had spent its budget before it began.'
+        : 'The batch was cancelled before it began.';
+      await store.skip(bid, task, isBudget ? 'limit' : 'cancelled', claim.status, why);
+      await followOn(store, queueOf, bid, item);
+      return 'done';
+    }
+    if (claim.status !== 'ok') return refuse(jobId, `its task is ${claim.status}: it was used before.`);
+    const own: Running = { bid, cancelled: new AbortController() };
+    if (running.size === 0) idle = Promise.withResolvers<void>();
+    running.set(jobId, own);
+    options.onChange?.();
+    try {
+      const order = { bid, gen, task, root, scope: null, signal, cancelled: own.cancelled.signal };
+      const end = await runTask(deps, order).catch((error: unknown) => {
+        if (signal.aborted) throw error;
+        log('a task failed', {
+          bid,
+          item,
+          error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+        });
+        return crashed(task, error);
+      });
+      const verdict = await store.finish(bid, end.result, claim.epoch, end.patch);
+      if (verdict === 'fenced') return refuse(jobId, 'somebody else has taken the task over.');
+      done += 1;
+      await end.cleanUp();
+      await followOn(store, queueOf, bid, item);
+      return 'done';
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      if (lockLost(signal)) return 'done';
+      await store.release(bid, item, claim.epoch);
+      return 'back';
+    } finally {
+      running.delete(jobId);
+      if (running.size === 0) idle.resolve();
+      options.onChange?.();
+    }
+  };
+
+  const lockLost = (signal: AbortSignal): boolean => signal.reason instanceof Fenced && !leaving.signal.aborted;
+
+  const crashed = (task: Task, error: unknown) => ({
+    result: {
+      ...{
+        id: task.id,
+        line: task.line,
+        status: 'failed' as const,
+        reason: 'internal_error',
+        files: [],
+        base: task.base,
+      },
+      answer: `[Odin itself failed: ${error instanceof Error ? error.message : String(error)}]`,
+      ...{ costUsd: null, tokens: 0, steps: 0, session: null, worker: id, startedAt: null, endedAt: Date.now() },
+    },
+    patch: '',
+    cleanUp: async () => {},
+  });
+
+  const openBatches = async () => (await store.list()).filter(({ endedAt }) => endedAt === null);
+
+  /** What dead processes of this machine held waits again at once, not only when their locks have run out. */
+  const sweep = async () => {
+    for (const { bid, running: some } of await openBatches()) {
+      if (some === 0) continue;
+      const runs = [...(await store.runs(bid))].filter(([, run]) => run.host === hostname() && !isAlive(run));
+      const tasks = await store.tasksOf(
+        bid,
+        runs.map(([item]) => item),
+      );
+      for (const [i, [, run]] of runs.entries()) {
+        const task = tasks[i];
+        if (task) await (await queueOf(task.root, accessOf(task))).putBack(run.job, run.token);
+      }
+    }
+  };
+
+  const reconcile = async () => {
+    for (const { bid } of await openBatches()) await addJobs(store, queueOf, bid);
+  };
+
+  const pollCancels = async () => {
+    for (const bid of new Set([...running.values()].map((one) => one.bid))) {
+      if (!(await store.isCancelled(bid))) continue;
+      for (const one of running.values()) if (one.bid === bid) one.cancelled.abort();
+    }
+  };
+
+  const every = (ms: number, what: string, work: () => Promise<unknown>) => {
+    let busy = false;
+    return setInterval(() => {
+      if (busy) return;
+      busy = true;
+      work()
+        .catch((error: unknown) => log(what, { error: String(error) }))
+        .finally(() => {
+          busy = false;
+        });
+    }, ms);
+  };
+
+  await beat(handle.client, info());
+  await sweep();
+  const accesses: readonly Access[] = options.access === 'edit' ? ['edit', 'read'] : ['read'];
+  const queues = await Promise.all(
+    [...projects].flatMap(([name, root]) =>
+      accesses.map(async (access) => {
+        const queue = await queueOf(name, access);
+        queue.work(processor(name, root, access), concurrency);
+        return queue;
+      }),
+    ),
+  );
+  const timers = [
+    every(BEAT_MS, 'no sign of life was given', () => beat(handle.client, info())),
+    every(BEAT_MS, 'the sweep failed', sweep),
+    every(CANCEL_POLL_MS, 'cancels were not looked for', pollCancels),
+    every(RECONCILE_MS, 'missing jobs were not added', reconcile),
+  ];
+  void reconcile().catch((error: unknown) => log('missing jobs were not added', { error: String(error) }));
+
+  return {
+    id,
+    load: () => ({ running: running.size, done }),
+    hurry: () => rushed.resolve(),
+    async drain(graceMs) {
+      draining = true;
+      await beat(handle.client, info()).catch(() => {});
+      await Promise.all(queues.map((queue) => queue.pause()));
+      const limit = AbortSignal.timeout(graceMs);
+      const late = new Promise<void>((resolve) => limit.addEventListener('abort', () => resolve(), { once: true }));
+      await Promise.race([idle.promise, rushed.promise, ...(graceMs > 0 ? [late] : [Promise.resolve()])]);
+      const left = running.size;
+      leaving.abort(new Fenced('This worker leaves.'));
+      for (const timer of timers) clearInterval(timer);
+      await closeQueues();
+      await pool.close();
+      await leave(handle.client, id).catch(() => {});
+      return left;
+    },
+  };
+}

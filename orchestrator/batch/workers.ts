@@ -1,0 +1,51 @@
+// Which workers there are (SPEC O25): each says every two seconds that it lives and what it does. Ages are by Redis' clock.
+
+import * as z from 'zod';
+import { keys } from '../keys.ts';
+import type { OdinRedis } from '../redis.ts';
+
+const workerSchema = z.object({
+  id: z.string(),
+  host: z.string(),
+  pid: z.number(),
+  startTime: z.string(),
+  version: z.string(),
+  roles: z.array(z.string()),
+  /** Projects it works for, as they are named in jobs. */
+  roots: z.array(z.string()),
+  concurrency: z.number(),
+  running: z.number(),
+  done: z.number(),
+  draining: z.boolean(),
+  since: z.number(),
+});
+
+export type WorkerInfo = z.infer<typeof workerSchema>;
+
+export interface SeenWorker extends WorkerInfo {
+  /** Milliseconds since its last sign of life. */
+  readonly silentMs: number;
+}
+
+export const BEAT_MS = 2_000;
+/** A worker that was silent for so long does not count as there. */
+const GONE_MS = 15_000;
+
+/** Those that are there; with `self`, that one gives a sign of life first. */
+export async function beat(redis: OdinRedis, self: WorkerInfo | null): Promise<readonly SeenWorker[]> {
+  const reply = await redis.obbeat(
+    [keys.workers, keys.workerBeats],
+    [self?.id ?? '', self === null ? '' : JSON.stringify(self), GONE_MS],
+  );
+  const seen: SeenWorker[] = [];
+  for (let i = 0; i + 2 < reply.length; i += 3) {
+    const parsed = workerSchema.safeParse(JSON.parse(reply[i + 1] ?? '{}'));
+    if (parsed.success) seen.push({ ...parsed.data, silentMs: Number(reply[i + 2]) });
+  }
+  return seen.toSorted((a, b) => a.since - b.since);
+}
+
+/** The worker has left. */
+export async function leave(redis: OdinRedis, id: string): Promise<void> {
+  await redis.multi().hdel(keys.workers, id).hdel(keys.workerBeats, id).exec();
+}
