@@ -2,9 +2,9 @@
 
 import { expect, test } from '@jest/globals';
 import * as z from 'zod';
+import { foldPermissions, NO_PERMISSIONS } from '../../agent/permissions-memory.ts';
 import { NO_HOOKS } from '../../orchestrator/hooks/run-hooks.ts';
 import { createPermissions } from '../../orchestrator/permissions.ts';
-import { foldPermissions, NO_PERMISSIONS } from '../../agent/permissions-memory.ts';
 import { startToolCall, type ToolCallDeps } from '../../orchestrator/tool-call.ts';
 import { defineTool, type ToolContext } from '../../shared/define-tool.ts';
 import type { JournalEvent, PermissionDecision } from '../../shared/events.ts';

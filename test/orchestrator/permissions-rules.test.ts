@@ -2,15 +2,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { denialOf, foldPermissions, isGranted, NO_PERMISSIONS, openQuestions } from '../../agent/permissions-memory.ts';
 import { loadConfig } from '../../orchestrator/config.ts';
 import { RULED_TOOLS } from '../../orchestrator/config-schema.ts';
-import {
-  denialOf,
-  foldPermissions,
-  isGranted,
-  NO_PERMISSIONS,
-  openQuestions,
-} from '../../agent/permissions-memory.ts';
 import { openRuleStore, tooWideRule } from '../../orchestrator/permissions-rules.ts';
 import { acceptFolder, revokeTrust } from '../../orchestrator/trust.ts';
 import type { JournalEvent, PermissionDecision, Question } from '../../shared/events.ts';

@@ -4,11 +4,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { retryDelayMs } from '../../agent/retry-delay.ts';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
 import { MAX_ATTEMPTS_BEFORE_FALLBACK } from '../../machines/agent/machine.ts';
 import { REPEATS_STOPPED } from '../../machines/agent/repeats.ts';
 import type { Odin } from '../../orchestrator/api.ts';
-import { retryDelayMs } from '../../agent/retry-delay.ts';
 import type { JournalEvent } from '../../shared/events.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
 import { only, type World, withWorld } from '../support/odin-world.ts';
