@@ -133,9 +133,35 @@ const shared = {
 
 export const projectConfigSchema = z.strictObject(shared).describe("Odin's settings for one project.");
 
+const worker = z
+  .strictObject({
+    repos: z
+      .array(
+        z.union([
+          z.string().min(1),
+          z.strictObject({
+            path: z.string().min(1).describe('The project on this machine.'),
+            as: z.string().min(1).describe('Its path on the machine that submits.'),
+          }),
+        ]),
+      )
+      .min(1)
+      .describe('The projects that `odin worker` takes tasks of. Default: the one it is started in.')
+      .optional(),
+    maxMode: z.enum(MODES).describe('ask and plan: it takes no tasks that write. Default edit.').optional(),
+    permission: z
+      .enum(['deny', 'accept-edits'])
+      .describe('Whether its tasks may write files in their working copy. Default accept-edits.')
+      .optional(),
+    allow: commands('Commands that its tasks may run, as beginnings of command lines.').optional(),
+    concurrency: count('Tasks at a time. Default 4.').max(500).optional(),
+  })
+  .describe('What `odin worker` does on this machine.');
+
 export const userConfigSchema = z
   .strictObject({
     ...shared,
+    worker: worker.optional(),
     providers: z
       .record(z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be lower-case letters, digits and -'), ProviderConfig)
       .describe('Model servers by name; a model of one is named name/model.')
