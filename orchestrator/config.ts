@@ -43,6 +43,8 @@ export interface Config {
   /** By tool. */
   readonly tools: ToolSettings;
   readonly providers: Readonly<Record<string, ProviderConfig>>;
+  /** What `odin worker` does on this machine: the user's alone. */
+  readonly worker: NonNullable<UserConfig['worker']>;
   readonly budget: BudgetSettings;
   /** What the user says of models' windows and prices. */
   readonly models: Readonly<Record<string, ModelOverride>>;
@@ -113,6 +115,7 @@ function settle(project: ProjectConfig, user: UserConfig, status: TrustStatus): 
     hooks: [...configuredHooks(user.hooks, USER_CONFIG_FILE), ...(isTrusted ? projectHooks : [])],
     tools: mergeToolSettings(user.tools, project.tools),
     providers: user.providers ?? {},
+    worker: user.worker ?? {},
     budget,
     models: user.models ?? {},
   };
@@ -242,6 +245,9 @@ function unknownKey(
   const where = path.length === 0 ? '' : ` in "${path.join('.')}"`;
   if (key === 'providers' && path.length === 0 && kind === 'project') {
     return `"providers" belongs in the user's own config, not in a project's: a repository must not choose where prompts are sent.`;
+  }
+  if (key === 'worker' && path.length === 0 && kind === 'project') {
+    return `"worker" belongs in the user's own config, not in a project's: a repository must not say what a worker may do.`;
   }
   if (key === 'models' && path.length === 0 && kind === 'project') {
     return `"models" belongs in the user's own config, not in a project's: a repository must not say what a model costs.`;
