@@ -107,9 +107,7 @@ function judgeJournal(
     const name = `done ${number}.${end.seq - 1}`;
     return end.status === 'completed' && inlineOf(end.answer) === name;
   });
-  const wrong = ends
-    .filter((end) => !right.includes(end))
-    .map((end) => `${end.seq}: ${end.status} ${JSON.stringify(end.failure ?? end.answer)}`);
+  const wrong = ends.filter((end) => !right.includes(end)).map((end) => `${end.seq}: ${whatHappened(end, events)}`);
   const rightly = new Set(right.map((end) => end.seq));
   found('lost', mids.length - rightly.size, `messages without their end [${wrong.join('; ')}]`);
   found('doubled', ends.length - new Set(ends.map((end) => end.seq)).size, 'ends of messages');
@@ -157,4 +155,14 @@ function resumeTimes(events: readonly JournalEvent[], deaths: readonly Death[]):
     const at = before?.seq === claim.seq && before.pid !== claim.pid ? diedAt.get(before.pid) : undefined;
     return at === undefined ? [] : [Math.max(0, claim.at - at)];
   });
+}
+
+/** The newest results of a message that did not end as it should, for whoever looks for the cause. */
+function whatHappened(end: Extract<JournalEvent, { type: 'msg.done' }>, events: readonly JournalEvent[]): string {
+  const results = events.flatMap((event) =>
+    event.type === 'tool.done' && event.op.startsWith(`${end.seq}.`)
+      ? [`${event.op} ${event.name} ${event.kind} ${JSON.stringify(inlineOf(event.text).slice(0, 160))}`]
+      : [],
+  );
+  return `${end.status} ${JSON.stringify(end.failure ?? end.answer)} after ${results.slice(-6).join(', ')}`;
 }

@@ -28,7 +28,7 @@ export interface TurnsOptions {
 
 const MESSAGES_A_SESSION = 10;
 /** Messages that may be on their way at a time. */
-const AHEAD = 60;
+const AHEAD = 10;
 const PROCESSES_A_PROJECT = 2;
 
 export async function killTurns(
@@ -191,22 +191,28 @@ async function leave(child: ChildProcess): Promise<void> {
 }
 
 /** `session.message`, both from 0. */
-const nameOf = ({ userText }: ScriptedTurn): string => /message (\d+\.\d+);/.exec(userText)?.[1] ?? '';
+const nameOf = ({ userText }: ScriptedTurn): string => [...userText.matchAll(/message (\d+\.\d+);/g)].at(-1)?.[1] ?? '';
 
-/** Reads and runs a command, edits when it has read, says that it is done when it has edited. */
+/**
+ * Runs a command, reads and edits, and says that it is done when it has edited. A process that did not read the file itself lets nobody
+ * edit it, so it is read for each try; never in the same words, or the message would be stopped for repeating itself.
+ */
 function answer({ stepOfMessage, lastToolResults }: ScriptedTurn, name: string): ScriptedAnswer {
   const number = name.split('.')[0];
-  const file = { file_path: `s${number}.txt` };
-  const read = { name: 'ReadFile', args: file };
   if (stepOfMessage === 0) {
     const command = `echo ${name} >> effects${number}; echo out ${name}`;
-    return { toolCalls: [read, { name: 'ExecuteCommand', args: { command } }] };
+    return { toolCalls: [{ name: 'ExecuteCommand', args: { command } }] };
   }
-  const texts = lastToolResults.map(({ text }) => text);
-  if (texts.some((text) => /^Edited |exactly once/.test(text))) return { text: `done ${name}` };
-  if (!texts.some((text) => /\bend\b/.test(text))) return { toolCalls: [read] };
+  if (lastToolResults.some(({ text }) => /^Edited |exactly once/.test(text))) return { text: `done ${name}` };
+  const file = { file_path: `s${number}.txt` };
+  const read = { ...file, limit: 100 + stepOfMessage };
   const edit = { ...file, old_string: 'end', new_string: `token ${name};\nend` };
-  return { toolCalls: [{ name: 'EditTool', args: edit }] };
+  return {
+    toolCalls: [
+      { name: 'ReadFile', args: read },
+      { name: 'EditTool', args: edit },
+    ],
+  };
 }
 
 export const turnsGoals = ({ unrecordedCalls, leftOver }: TurnsResult): readonly Goal[] => [
