@@ -19,7 +19,7 @@ import type { SendOptions } from './commands/send.ts';
 import type { ToolOptions } from './commands/tool.ts';
 import type { TrustOptions } from './commands/trust.ts';
 import { EXIT, EXIT_CODES_HELP } from './exit-codes.ts';
-import { addBatch } from './fleet-commands.ts';
+import { addBatch, addWorkers } from './fleet-commands.ts';
 import { PERMISSION_MODES } from './permission-options.ts';
 
 export const VERSION = '0.1.0';
@@ -53,6 +53,7 @@ export function buildProgram(): { readonly program: Command; exitCode(): number 
   addTools(program, settle);
   addWatching(program, settle);
   addBatch(program, settle, VERSION);
+  addWorkers(program, settle, VERSION);
   return { program, exitCode: () => code };
 }
 

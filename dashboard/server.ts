@@ -8,9 +8,11 @@ import type { Odin } from '../orchestrator/api.ts';
 import { workspaceId } from '../orchestrator/keys.ts';
 import type { RedisHandle } from '../orchestrator/redis.ts';
 import { agentChart } from '../orchestrator/watch/agent-chart.ts';
+import { openQueues } from '../orchestrator/watch/open-queues.ts';
 import { watchSessions } from '../orchestrator/watch/session-watch.ts';
 import { UserError } from '../shared/outcome.ts';
 import { addActions, type SessionParams } from './actions.ts';
+import { addBoard } from './board.ts';
 import { createCredentials, dashboardSecret, LOGIN_MS } from './credentials.ts';
 import { createEventStreams } from './event-stream.ts';
 import { createFeeds } from './feeds.ts';
@@ -121,10 +123,14 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   );
   addActions(app, { odin, watch, credentials, show, now });
 
+  const queues = await openQueues(redis, ws, odin.root);
+  await addBoard(app, { queues: queues.all, show, allowActions: options.allowQueueActions ?? false });
+
   const close = async (): Promise<void> => {
     streams.close();
     await watch.close();
     await app.close();
+    await queues.close();
   };
   try {
     await app.listen({ host, port: options.port });

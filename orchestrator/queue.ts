@@ -43,6 +43,7 @@ const STALLED_INTERVAL_MS = 5000;
 const SELF_FENCE_MS = 0.7 * LOCK_MS;
 const CONCURRENCY = 32;
 const KEPT_JOBS = 1000;
+const MOST_JOB_BYTES = 256;
 
 const jobSchema = z.strictObject({ sid: z.string(), seq: z.int().positive(), mode: z.enum(MODES) });
 
@@ -64,7 +65,13 @@ export async function openTurnQueue(
   const queue: Queue<TurnData> = new bullmq.Queue(turnsQueue(ws), {
     connection,
     prefix: PREFIX,
-    defaultJobOptions: { attempts: 1, removeOnComplete: { count: KEPT_JOBS }, removeOnFail: { count: KEPT_JOBS } },
+    defaultJobOptions: {
+      attempts: 1,
+      // Ids only: whoever looks at the queue sees no words of the user.
+      sizeLimit: MOST_JOB_BYTES,
+      removeOnComplete: { count: KEPT_JOBS },
+      removeOnFail: { count: KEPT_JOBS },
+    },
   });
   queue.on('error', onError);
   const running = new Map<string, Running>();
@@ -200,4 +207,12 @@ async function wakeSessions(
     }
   };
   await Promise.all((await waitingTurns(redis, ws)).map(wake));
+}
+
+/** A queue for whoever looks into it and works on none of it. */
+export async function openQueue(handle: RedisHandle, name: string): Promise<Queue> {
+  const { Queue: BullQueue } = await import('bullmq');
+  const queue = new BullQueue(name, { connection: handle.client, prefix: PREFIX });
+  queue.on('error', () => {});
+  return queue;
 }

@@ -11,6 +11,7 @@ export interface DashboardCommandOptions {
   readonly host?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
+  readonly allowQueueActions?: boolean;
 }
 
 export async function dashboard(options: DashboardCommandOptions): Promise<number> {
@@ -32,7 +33,7 @@ export async function dashboard(options: DashboardCommandOptions): Promise<numbe
     const offInterrupt = onInterrupt(() => interrupted.resolve());
     try {
       const server = await startDashboard({
-        ...{ odin, redis, home, port },
+        ...{ odin, redis, home, port, allowQueueActions: options.allowQueueActions ?? false },
         ...(host === undefined ? {} : { host }),
         ...(tls === undefined ? {} : { tls }),
         onLink: (link) => process.stderr.write(`It was opened. The link for another browser: ${link}\n`),
