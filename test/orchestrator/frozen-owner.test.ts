@@ -12,6 +12,7 @@ import { connectRedis, type RedisHandle } from '../../orchestrator/redis.ts';
 import type { JournalEvent } from '../../shared/events.ts';
 import type { OwnerOrder } from '../support/owner-child.ts';
 import { type OwnerChild, startOwner } from '../support/owner-process.ts';
+import { serverPid } from '../support/redis.ts';
 import { printedSeed, randomFrom } from '../support/seed.ts';
 
 const LEASE_MS = 1_500;
@@ -19,6 +20,7 @@ const EDITS = 12;
 
 interface Stage {
   readonly file: string;
+  readonly home: string;
   readonly handle: RedisHandle;
   readonly server: ScriptedServer;
   start(more?: Partial<OwnerOrder>): OwnerChild;
@@ -47,6 +49,7 @@ async function onStage(onRequest: (turn: ScriptedTurn) => void, play: (stage: St
   const owners: OwnerChild[] = [];
   const stage: Stage = {
     file,
+    home,
     handle,
     server,
     start(more) {
@@ -161,6 +164,30 @@ test('DURABILITY 15.20: an event loop that was blocked for twice the lease is no
       expect(count(await eventsOf(sid), 'msg.done')).toBe(1);
     },
   );
+}, 60_000);
+
+test('DURABILITY 6: an owner that cannot renew its lease puts its turns down by itself, and takes them up when it can', async () => {
+  let server = 0;
+  const onRequest = ({ stepOfMessage }: ScriptedTurn) => {
+    if (stepOfMessage === 4 && server > 0) process.kill(server, 'SIGSTOP');
+  };
+  await onStage(onRequest, async ({ start, file, home, eventsOf }) => {
+    const pid = await serverPid(home);
+    const only = start();
+    await only.line(/^open true/);
+    server = pid;
+    try {
+      const sid = await only.submit({ body: 'one' });
+      await only.line(/^log the workspace could not be renewed/);
+      server = 0;
+      process.kill(pid, 'SIGCONT');
+      await only.line(new RegExp(`^done ${sid} completed finished one`));
+      expect(made(file)).toEqual(tokensOf('one'));
+      expect(count(await eventsOf(sid), 'claim')).toBeGreaterThan(1);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+  });
 }, 60_000);
 
 /** Resolves when the one who waits has looked so many times. */
