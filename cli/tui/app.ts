@@ -7,52 +7,28 @@ import {
   Editor,
   isKeyRelease,
   setCapabilities,
-  type Terminal,
   TuiMainScreen,
 } from '@earendil-works/pi-tui';
 import type { Odin, SeenQuestion } from '../../orchestrator/api.ts';
 import { cleanLine } from '../../shared/clean-text.ts';
-import type { Limits } from '../../shared/events.ts';
-import { MODES, type Mode } from '../../shared/modes.ts';
 import { UserError } from '../../shared/outcome.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
 import { EXIT } from '../exit-codes.ts';
 import { findSession } from '../find-session.ts';
 import { askedOf } from '../question-text.ts';
-import { type Commands, createCommands } from './commands/all.ts';
+import { createCommands } from './commands/all.ts';
 import { guard } from './components/lines.ts';
 import { PermissionDialog } from './components/permission-dialog.ts';
-import { Picker, type PickerOptions } from './components/picker.ts';
+import { Picker } from './components/picker.ts';
 import { agentLines, queueLines, todoLines } from './components/side-lists.ts';
 import { activityLine, FRAME_MS, statusLine, styleOf } from './components/status-line.ts';
 import { Transcript } from './components/transcript.ts';
+import type { AppOptions, Desk } from './desk.ts';
 import { loadHighlighter } from './highlight.ts';
 import { createKeys } from './keys.ts';
-import { EMPTY_VIEW } from './model.ts';
+import { EMPTY_VIEW, type NoteItem } from './model.ts';
 import { createSession, type SessionOnScreen } from './session.ts';
-import { editorTheme, startingTheme, type Theme, type ThemeName, themeNamed } from './theme.ts';
-
-export interface ModelNames {
-  readonly model: string;
-  readonly smallModel: string;
-  readonly fallbackModels?: readonly string[];
-}
-
-export interface AppOptions {
-  readonly terminal: Terminal;
-  /** Comes up while the first words are typed. */
-  readonly odin: Promise<Odin>;
-  /** Id of a session or `last`; null: a new one. */
-  readonly session: string | null;
-  readonly mode: Mode;
-  readonly limits: Limits;
-  readonly models: ModelNames | null;
-  readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly version: string;
-  /** What commands are confined by, for the status line. */
-  readonly sandbox: Promise<string>;
-}
+import { editorTheme, startingTheme, themeNamed } from './theme.ts';
 
 export interface App {
   /** The exit code, when the person has left. */
@@ -61,30 +37,6 @@ export interface App {
   onQuestion(seen: SeenQuestion): void;
   notice(line: string): void;
   leave(): void;
-}
-
-/** What the keys and the slash commands may do. */
-export interface Desk {
-  readonly odin: Odin;
-  readonly session: SessionOnScreen;
-  readonly editor: Editor;
-  readonly options: AppOptions;
-  mode(): Mode;
-  setMode(mode: Mode): void;
-  models(): ModelNames | null;
-  setModels(models: ModelNames): void;
-  theme(): Theme;
-  setTheme(name: ThemeName): void;
-  say(text: string, tone?: 'dim' | 'warn' | 'bad'): void;
-  submit(body: string, mode?: Mode): Promise<void>;
-  /** Puts a list in the place of the editor. */
-  pick(options: Omit<PickerOptions, 'theme' | 'rows' | 'onCancel'> & { onCancel?(): void }): void;
-  closePicker(): void;
-  hint(text: string): void;
-  toggleFolds(): void;
-  commands(): Commands;
-  redraw(): void;
-  leave(code?: number): void;
 }
 
 /** What streams in is drawn at most this often; keys are drawn at once. */
@@ -190,7 +142,8 @@ export function startApp(options: AppOptions): App {
         const by = { by: 'terminal', ...(word === undefined ? {} : { word }) };
         odin?.answer(question.questionId, decision, by).catch((error: unknown) => {
           component.reopen();
-          desk().say(`the answer did not get through: ${cleanLine(String(error))}`, 'bad');
+          const why = error instanceof Error ? error.message : String(error);
+          theDesk.say(`the answer did not get through: ${cleanLine(why)}`, 'bad');
         });
       },
     });
@@ -277,10 +230,10 @@ export function startApp(options: AppOptions): App {
     },
     commands: () => commands,
     redraw: draw,
+    isTyping: () => Date.now() - lastKeyAt < TYPING_MS,
     leave,
   };
-  const desk = () => theDesk;
-  const early: [string, 'dim' | 'warn' | 'bad'][] = [];
+  const early: [string, NoteItem['tone']][] = [];
   const commands = createCommands(theDesk);
   const keys = createKeys(theDesk, {
     isRunning: () => view().running !== null,
@@ -298,8 +251,8 @@ export function startApp(options: AppOptions): App {
     });
   };
   tui.addInputListener((data) => {
-    lastKeyAt = dialog === null ? Date.now() : lastKeyAt;
     if (isKeyRelease(data)) return undefined;
+    lastKeyAt = Date.now();
     return keys(data) ? { consume: true } : undefined;
   });
 
@@ -316,10 +269,10 @@ export function startApp(options: AppOptions): App {
   function leaveWith(error: unknown): void {
     if (isOver) return;
     stop();
-    failed = error;
+    failed = error instanceof Error ? error : new Error(String(error));
     finish(EXIT.failed);
   }
-  let failed: unknown = null;
+  let failed: Error | null = null;
   function stop(): void {
     isOver = true;
     clearInterval(spinning);
@@ -334,6 +287,8 @@ export function startApp(options: AppOptions): App {
     draw();
     tui.renderNow();
     stop();
+    const isOpen = view().running !== null || (session?.queue().length ?? 0) > 0;
+    if (isOpen) terminal.write(`What is not done goes on with: odin --continue\r\n`);
     finish(code);
   }
 
@@ -377,8 +332,5 @@ export function startApp(options: AppOptions): App {
     leave: () => leave(),
   };
 }
-
-/** The mode after this one. */
-export const nextMode = (mode: Mode): Mode => MODES[(MODES.indexOf(mode) + 1) % MODES.length] ?? 'ask';
 
 const lines = (render: (width: number) => string[]): Component => ({ render, invalidate: () => {} });

@@ -1,5 +1,6 @@
 // Colours for code (highlight.js, a chosen few languages). It is loaded behind the first answer: until it is there code stands plain.
 
+import type * as Highlighter from './highlighter.js';
 import type { Theme } from './theme.ts';
 
 const ALIASES: Readonly<Record<string, string>> = {
@@ -25,7 +26,7 @@ const ALIASES: Readonly<Record<string, string>> = {
 
 /** Longer blocks are left plain: they would hold the keyboard up. */
 const MAX_CHARS = 20_000;
-let loaded: typeof import('./highlighter.js') | null = null;
+let loaded: Pick<typeof Highlighter, 'knows' | 'toHtml'> | null = null;
 
 export async function loadHighlighter(): Promise<void> {
   loaded = await import('./highlighter.js');

@@ -2,7 +2,7 @@
 
 import { matchesKey } from '@earendil-works/pi-tui';
 import { cleanLine } from '../../shared/clean-text.ts';
-import { type Desk, nextMode } from './app.ts';
+import { type Desk, nextMode } from './desk.ts';
 
 export interface KeysView {
   isRunning(): boolean;

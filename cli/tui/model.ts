@@ -37,7 +37,8 @@ export interface ToolItem {
 
 export interface NoteItem {
   readonly kind: 'note';
-  readonly tone: 'dim' | 'warn' | 'bad';
+  /** table: lines that are cut, not wrapped. */
+  readonly tone: 'dim' | 'warn' | 'bad' | 'diff' | 'table';
   readonly text: string;
 }
 

@@ -2,11 +2,13 @@
 
 import { nearestName } from '../../../orchestrator/nearest-name.ts';
 import { UserError } from '../../../shared/outcome.ts';
-import type { Desk } from '../app.ts';
+import type { Desk } from '../desk.ts';
 import { basicCommands } from './basic.ts';
 import type { SlashCommand } from './command.ts';
 import { offerPlan } from './plan.ts';
 import { editLastQueued, queueCommands } from './queue.ts';
+import { sessionCommands } from './session.ts';
+import { setupCommands } from './setup.ts';
 
 export interface Commands {
   readonly list: readonly SlashCommand[];
@@ -20,7 +22,7 @@ export interface Commands {
 }
 
 export function createCommands(desk: Desk): Commands {
-  const list: readonly SlashCommand[] = [...basicCommands, ...queueCommands];
+  const list: readonly SlashCommand[] = [...basicCommands, ...sessionCommands, ...setupCommands, ...queueCommands];
   return {
     list,
     async take(text) {

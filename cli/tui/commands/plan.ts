@@ -1,13 +1,17 @@
 // The end of a message in plan mode: the plan is accepted (edit mode carries it out), changed, or dropped.
 
 import { cleanLine } from '../../../shared/clean-text.ts';
-import type { Desk } from '../app.ts';
+import type { Desk } from '../desk.ts';
 
 /** What the model is told; the plan is the answer before it. */
 const ACCEPTED = 'The plan above is accepted. Carry it out.';
 
+const AGAIN_MS = 300;
+
 export function offerPlan(desk: Desk): void {
   if (desk.session.queue().length > 0 || desk.editor.getText() !== '') return;
+  // A key that was meant for the editor must not accept it.
+  if (desk.isTyping()) return void setTimeout(() => offerAgain(desk), AGAIN_MS);
   desk.pick({
     title: 'What becomes of the plan?',
     items: [
@@ -25,4 +29,9 @@ export function offerPlan(desk: Desk): void {
       } else desk.say('the plan was dropped; it stays in the conversation');
     },
   });
+}
+
+/** Unless something has begun meanwhile. */
+function offerAgain(desk: Desk): void {
+  if (desk.session.view().ended?.mode === 'plan') offerPlan(desk);
 }

@@ -2,7 +2,7 @@
 
 import { cleanLine } from '../../../shared/clean-text.ts';
 import { UserError } from '../../../shared/outcome.ts';
-import type { Desk } from '../app.ts';
+import type { Desk } from '../desk.ts';
 import type { SlashCommand } from './command.ts';
 
 export const queueCommands: readonly SlashCommand[] = [

@@ -6,7 +6,8 @@ import { cleanLine, cleanText } from '../../../shared/clean-text.ts';
 import type { Item, NoteItem, TextItem, Turn, View } from '../model.ts';
 import type { Theme } from '../theme.ts';
 import { type Answer, createAnswer } from './answer.ts';
-import { guard, wrapped } from './lines.ts';
+import { diffLines } from './diff-lines.ts';
+import { cutLines, guard, wrapped } from './lines.ts';
 import { toolLines } from './tool-lines.ts';
 
 const THINKING_LINES = 3;
@@ -109,6 +110,8 @@ function promptLines({ mode, body }: Turn, theme: Theme, width: number): string[
 }
 
 function noteLines({ tone, text }: NoteItem, theme: Theme, width: number): string[] {
+  if (tone === 'diff') return diffLines(text.split('\n'), theme, width, MARGIN);
+  if (tone === 'table') return cutLines(text, width, MARGIN);
   const marks = { dim: '', warn: '! ', bad: '✗ ' } as const;
   return wrapped(`${marks[tone]}${text}`, width, MARGIN, theme[tone]);
 }

@@ -1,56 +1,8 @@
 // The terminal interface on an emulated screen, with the real orchestrator, Redis and a scripted model behind it.
 
 import { expect, test } from '@jest/globals';
-import { type App, type AppOptions, startApp } from '../../../cli/tui/app.ts';
 import type { Script } from '../../../llm/scripted/script.ts';
-import { type World, withWorld } from '../../support/odin-world.ts';
-import { createScreen, type Screen } from './screen.ts';
-
-interface Desk {
-  readonly world: World;
-  readonly screen: Screen;
-  readonly app: App;
-}
-
-/** An interface on a screen, left at the end. */
-async function withApp(
-  script: Script,
-  use: (desk: Desk) => Promise<void>,
-  more: Partial<AppOptions> & { readonly columns?: number; readonly rows?: number } = {},
-): Promise<void> {
-  await withWorld({ script, files: { 'a.txt': 'one\ntwo\nthree\n' } }, async (world) => {
-    const screen = createScreen(more.columns, more.rows);
-    let app: App | null = null;
-    const odin = world.open({
-      permission: { mode: 'ask', timeoutMs: null },
-      onQuestion: (seen) => app?.onQuestion(seen),
-    });
-    app = startApp({
-      terminal: screen,
-      odin,
-      session: null,
-      mode: 'ask',
-      limits: { maxSteps: 9 },
-      models: { model: 'anthropic/scripted', smallModel: 'anthropic/small' },
-      cwd: '/project',
-      env: { NO_COLOR: '1' },
-      version: '0.0.0',
-      sandbox: Promise.resolve('sandbox'),
-      ...more,
-    });
-    await screen.until(/\/help shows/);
-    await use({ world, screen, app });
-    screen.type('\u0003');
-    screen.type('\u0003');
-    screen.type('\u0003');
-    expect(await app.done).toBe(0);
-  });
-}
-
-const ENTER = '\r';
-const ESC = '\u001b';
-const SHIFT_TAB = '\u001b[Z';
-const ALT_UP = '\u001b[1;3A';
+import { ALT_UP, ENTER, ESC, SHIFT_TAB, withApp } from './with-app.ts';
 
 test('G1: an answer streams in as Markdown, a call is one line, and the line below says mode, model, window and money', async () => {
   const script: Script = ({ stepOfMessage }) =>
