@@ -34,18 +34,29 @@ export const tell = (line: string): void => void process.stderr.write(`${cleanLi
 /** Opens what is needed, lets `use` work with it, and leaves in every case. `keyFile`: another than the home's own. */
 export async function withBatches<T>(use: (batches: Batches) => Promise<T>, keyFile?: string): Promise<T> {
   const place = placeHere();
-  const [{ connectRedis }, { ensureJobKey, readJobKey }, { openBatchQueues }, { openBatchStore }, { openLog }] =
-    await Promise.all([
-      import('../orchestrator/redis.ts'),
-      import('../orchestrator/jobs/job-key.ts'),
-      import('../orchestrator/batch/jobs.ts'),
-      import('../orchestrator/batch/store.ts'),
-      import('../orchestrator/log.ts'),
-    ]);
+  const [
+    { connectRedis },
+    { ensureJobKey, jobKeyFile, readJobKey },
+    { openBatchQueues },
+    { openBatchStore },
+    { openLog },
+  ] = await Promise.all([
+    import('../orchestrator/redis.ts'),
+    import('../orchestrator/jobs/job-key.ts'),
+    import('../orchestrator/batch/jobs.ts'),
+    import('../orchestrator/batch/store.ts'),
+    import('../orchestrator/log.ts'),
+  ]);
+  const isNewKey = keyFile === undefined && readJobKey(jobKeyFile(place.home)) === null;
   const key = keyFile === undefined ? ensureJobKey(place.home) : readJobKey(keyFile);
   if (key === null) {
     const { UserError } = await import('../shared/outcome.ts');
     throw new UserError(`There is no key in ${keyFile}. Copy job-key of the state folder of the machine that submits.`);
+  }
+  if (isNewKey && place.redisUrl !== undefined) {
+    tell(
+      `A new key is in ${jobKeyFile(place.home)}. Machines that share this Redis need the same one: copy it (docs/workers.md).`,
+    );
   }
   const handle = await connectRedis({ ...place, notice: tell });
   const logFile = openLog(place.home, Boolean(process.env['ODIN_LOG']), createScrub(process.env));

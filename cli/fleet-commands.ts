@@ -1,10 +1,11 @@
-// `odin batch` and its options, for program.ts.
+// `odin batch`, `odin worker` and `odin workers` with their options, for program.ts.
 
 import { type Command, Option } from 'commander';
 import { MODES, type Mode } from '../shared/modes.ts';
 import { tokensOption, usdOption, wholeNumber } from './budget-options.ts';
 import type { RunTasksOptions, SubmitBatchOptions } from './commands/batch.ts';
 import type { ResultsOptions } from './commands/batch-results.ts';
+import type { WorkerOptions } from './commands/worker.ts';
 
 type Settle = (running: Promise<number>) => Promise<void>;
 
@@ -107,5 +108,41 @@ export function addBatch(program: Command, settle: Settle, version: string): voi
     .addOption(jsonOption('one object a line'))
     .action(async (options: { json?: boolean }) => {
       await settle((await import('./commands/batch-results.ts')).listBatches(options));
+    });
+}
+
+export function addWorkers(program: Command, settle: Settle, version: string): void {
+  program
+    .command('worker')
+    .description('take tasks of batches until it is told to stop (docs/workers.md)')
+    .addOption(
+      new Option(
+        '--concurrency <n>',
+        'tasks at a time (default: worker.concurrency of the settings, else 4)',
+      ).argParser(wholeNumber),
+    )
+    .addOption(
+      new Option(
+        '--repo <folder>',
+        'a project it takes tasks of; may be repeated (default: worker.repos of the settings, else this one)',
+      ).argParser((folder: string, before: readonly string[] | undefined) => [...(before ?? []), folder]),
+    )
+    .option('--key-file <file>', 'the key of the machine that submits (default: job-key in the state folder)')
+    .addOption(
+      new Option('--drain <seconds>', 'how long tasks may go on when it is told to stop (default: 30)').argParser(
+        countOrNone,
+      ),
+    )
+    .option('--model <provider/name>', 'the model of tasks that name none')
+    .option('--small-model <provider/name>', 'the lesser model for small jobs')
+    .action(async (options: WorkerOptions) => {
+      await settle((await import('./commands/worker.ts')).work(options, version));
+    });
+  program
+    .command('workers')
+    .description('which workers there are, where, and what they do')
+    .addOption(jsonOption('one object a line'))
+    .action(async (options: { json?: boolean }) => {
+      await settle((await import('./commands/workers.ts')).listWorkers(options));
     });
 }

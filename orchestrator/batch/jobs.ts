@@ -93,7 +93,11 @@ export async function addJobs(
       if (!fresh) {
         const state = await queue.stateOf(jobOf(bid, task, mark.gen, job).id);
         if (state === 'waits' || state === 'runs') continue;
-        if (state === 'ended') job = await store.nextJob(bid, task.id, job);
+        if (state === 'ended') {
+          // It may have ended since the results were read, as jobs should.
+          if ((await store.results(bid, [task.id]))[0]) continue;
+          job = await store.nextJob(bid, task.id, job);
+        }
       }
       jobs.set(queue, [...(jobs.get(queue) ?? []), jobOf(bid, task, mark.gen, job)]);
     }

@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import { expect, test } from '@jest/globals';
+import { keys } from '../../../orchestrator/keys.ts';
+import { withBatchWorld } from '../../support/batch-world.ts';
+import { killWorkers, startWorker } from '../../support/kill-workers.ts';
+import { printedSeed, randomFrom } from '../../support/seed.ts';
+
+test('SPEC O19, C5: workers killed in the middle of their tasks neither lose one nor do one twice', async () => {
+  const random = randomFrom(printedSeed('kill-workers'));
+  const result = await killWorkers({ tasks: 20, kills: 3, workers: 2, concurrency: 4, random });
+  expect(result).toMatchObject({ kills: 3, lost: 0, doubled: 0, unknown: 0 });
+  // A call that was under way when its worker died is made again; nothing else is.
+  expect(result.extraRequests).toBeLessThanOrEqual(3 * 4);
+}, 120_000);
+
+test('SPEC O25: a worker that is told to stop twice puts its task back, and the next one goes on with its session', async () => {
+  let isSlow = true;
+  await withBatchWorld(
+    () => (isSlow ? { text: 'late', delayMs: 600_000 } : { text: 'Done.' }),
+    async (world) => {
+      const { bid } = await world.submit([{ id: 'one', prompt: 'question' }]);
+      const first = startWorker(world, 2);
+      while (world.server.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+      expect((await world.store.status(bid))?.running).toBe(1);
+      const exited = once(first, 'exit');
+      first.kill('SIGTERM');
+      const workers = async () => Object.values(await world.handle.client.hgetall(keys.workers)).join();
+      while (!(await workers()).includes('"draining":true')) await new Promise((resolve) => setTimeout(resolve, 10));
+      first.kill('SIGTERM');
+      expect(await exited).toEqual([0, null]);
+      const status = await world.store.status(bid);
+      expect([status?.running, status?.endedAt, await workers()]).toEqual([0, null, '']);
+      isSlow = false;
+      await world.run();
+      expect((await world.ended(bid)).counts.completed).toBe(1);
+      const [result] = await world.store.results(bid, ['one']);
+      const marks = await world.handle.client.hgetall(keys.batch(bid).marks);
+      const sessions = Object.entries(marks).filter(([name]) => name.startsWith('s:'));
+      expect([result?.answer, sessions.map(([, sid]) => sid)]).toEqual(['Done.', [result?.session]]);
+    },
+  );
+}, 60_000);
