@@ -4,7 +4,7 @@
 // open outlives a restart of the server.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { closeSync, constants, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Question } from '../shared/events.ts';
 import { UserError } from '../shared/outcome.ts';
@@ -92,6 +92,18 @@ export function dashboardSecret(home: string): Buffer {
   throw new UserError(
     `${path} is not a key. Remove it: the dashboard makes another, and open pages have to log in again.`,
   );
+}
+
+/** Written where a program that reads the metrics finds it; returns the file. */
+export function keepMetricsToken(home: string, token: string): string {
+  const path = join(home, 'metrics.token');
+  try {
+    rmSync(path, { force: true });
+    writeFileSync(path, `${token}\n`, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    throw unusable(path, error);
+  }
+  return path;
 }
 
 const unusable = (path: string, error: unknown): UserError =>

@@ -2,6 +2,7 @@
 // the overview's names this server's count of changes, a timeline's the journal's event, which any server knows.
 
 import type { Odin } from '../orchestrator/api.ts';
+import type { Figures } from '../orchestrator/watch/figures.ts';
 import type { SessionWatch } from '../orchestrator/watch/session-watch.ts';
 import { ulid } from '../shared/ids.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
@@ -16,6 +17,8 @@ export interface Feeds {
 
 /** Changes are gathered for so long. */
 const GATHER_MS = 500;
+/** Also without a change: what the orchestrator says of itself. */
+const FIGURES_EVERY_MS = 5_000;
 /** Events of a timeline in one message. */
 const MOST_EVENTS = 500;
 
@@ -26,6 +29,7 @@ export function createFeeds(deps: {
   readonly watch: SessionWatch;
   readonly credentials: Credentials;
   readonly show: ShowSafely;
+  figures(): Promise<Figures | null>;
 }): Feeds {
   const { odin, watch, credentials, show } = deps;
   /** Another server counts otherwise. */
@@ -39,6 +43,7 @@ export function createFeeds(deps: {
       const [seenBoot, seenRev] = (lastId ?? '').split('.');
       let seen = seenBoot === boot && /^\d{1,15}$/.test(seenRev ?? '') ? Number(seenRev) : 0;
       let isFirst = true;
+      let figuresAt = Number.NEGATIVE_INFINITY;
       while (!stream.signal.aborted) {
         const rev = watch.rev();
         const isComplete = watch.isComplete();
@@ -58,6 +63,10 @@ export function createFeeds(deps: {
         // Until the first pass is through, the next message is whole again.
         if (!isComplete) seen = 0;
         isFirst = false;
+        if (performance.now() - figuresAt > FIGURES_EVERY_MS) {
+          figuresAt = performance.now();
+          await stream.send({ type: 'figures', data: await deps.figures() });
+        }
         await changeAfter(watch, stream.signal, isComplete ? seen : -1);
       }
     },
@@ -96,11 +105,12 @@ export function createFeeds(deps: {
   };
 }
 
-/** Resolves when the count is above `rev`, at least GATHER_MS from now, or when the signal aborts. */
+/** Resolves when the count is above `rev`, at least GATHER_MS from now; when the signal aborts; and at the latest for the next figures. */
 function changeAfter(watch: SessionWatch, signal: AbortSignal, rev: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);
+      clearTimeout(latest);
       off();
       signal.removeEventListener('abort', end);
       resolve();
@@ -110,6 +120,7 @@ function changeAfter(watch: SessionWatch, signal: AbortSignal, rev: number): Pro
       if (watch.rev() > rev) end();
       else off = watch.onChange(end);
     }, GATHER_MS);
+    const latest = setTimeout(end, FIGURES_EVERY_MS);
     signal.addEventListener('abort', end);
     if (signal.aborted) end();
   });

@@ -8,15 +8,17 @@ import type { Odin } from '../orchestrator/api.ts';
 import { workspaceId } from '../orchestrator/keys.ts';
 import type { RedisHandle } from '../orchestrator/redis.ts';
 import { agentChart } from '../orchestrator/watch/agent-chart.ts';
+import { readFigures } from '../orchestrator/watch/figures.ts';
 import { openQueues } from '../orchestrator/watch/open-queues.ts';
 import { watchSessions } from '../orchestrator/watch/session-watch.ts';
 import { UserError } from '../shared/outcome.ts';
 import { addActions, type SessionParams } from './actions.ts';
 import { addBoard } from './board.ts';
-import { createCredentials, dashboardSecret, LOGIN_MS } from './credentials.ts';
+import { createCredentials, dashboardSecret, keepMetricsToken, LOGIN_MS } from './credentials.ts';
 import { createEventStreams } from './event-stream.ts';
 import { createFeeds } from './feeds.ts';
 import { addGuard, visitorOf } from './guard.ts';
+import { createMetrics } from './metrics.ts';
 import { addPageFiles } from './page-files.ts';
 import { createShowSafely } from './show-safely.ts';
 
@@ -42,6 +44,8 @@ export interface Dashboard {
   readonly origin: string;
   /** The link that works once, its token behind the #, which browsers do not send. */
   link(): string;
+  /** The file whose text a program that reads /metrics sends as its bearer token. */
+  readonly metricsTokenFile: string;
   close(): Promise<void>;
 }
 
@@ -81,12 +85,13 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
 
   const ws = workspaceId(odin.root, redis.scope);
   const everyMs = options.watchEveryMs;
+  const metrics = await createMetrics({ redis: redis.client, ws, rates: odin.rates, now });
   const watch = watchSessions({
-    ...{ redis: redis.client, home, ws, rates: odin.rates },
+    ...{ redis: redis.client, home, ws, rates: odin.rates, onEvent: metrics.take },
     ...(everyMs === undefined ? {} : { everyMs }),
   });
   const show = createShowSafely(process.env);
-  const feeds = createFeeds({ odin, watch, credentials, show });
+  const feeds = createFeeds({ odin, watch, credentials, show, figures: () => readFigures(redis.client, ws) });
   const streams = createEventStreams(onError);
 
   addPageFiles(app);
@@ -101,6 +106,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     options.onLink(link());
     return { key: login.key };
   });
+  app.get('/metrics', { config: { access: 'metrics' } }, async (_request, reply) =>
+    reply.type(metrics.contentType).send(await metrics.text(watch)),
+  );
   app.get('/api/about', () => show({ root: odin.root, chart: agentChart() }));
   app.get('/api/events', (request, reply) => {
     const visitor = visitorOf(request);
@@ -140,7 +148,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   }
   const address = app.server.address();
   if (typeof address === 'object' && address !== null) port = address.port;
-  return { origin: origin(), link, close };
+  return { origin: origin(), link, metricsTokenFile: keepMetricsToken(home, credentials.metricsToken()), close };
 }
 
 const USED_LINK = 'This link has been used, or is of an older start. `odin dashboard` prints the one that works.';

@@ -32,6 +32,8 @@ export const keys = {
     ctl: `${PREFIX}:ws:${ws}:ctl`,
     /** Hash: which process runs its turns, and a number that it counts up as long as it can: id, who, beat. */
     owner: `${PREFIX}:ws:${ws}:owner`,
+    /** What the owner says of itself every few seconds (watch/figures.ts); it expires. */
+    figures: `${PREFIX}:ws:${ws}:figures`,
   }),
   /** Hash sid -> who runs it on this host: pid, startTime, ws, jobId, token. */
   owners: (host: string) => `${PREFIX}:own:${host}`,

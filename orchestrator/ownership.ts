@@ -32,6 +32,7 @@ import { sourceOf } from './session-reads.ts';
 import { createSessionRunner, type RunnerDeps, type SessionRunner } from './session-runner.ts';
 import type { Turn } from './turn-ticket.ts';
 import { waitingTurns } from './waiting-turns.ts';
+import { type FiguresPublisher, publishFigures } from './watch/figures.ts';
 import { createHold } from './workspace-hold.ts';
 import type { LeaseEvents } from './workspace-lease.ts';
 import type { World } from './world.ts';
@@ -48,8 +49,8 @@ export interface Ownership {
   readonly permissions: Permissions;
   /** Makes this process the owner, now or when the present one leaves. */
   seek(models: ModelPair): Promise<void>;
-  /** Owns the workspace if it is free, for file commands that this process itself submits; everything else waits. */
-  ownForCommands(): Promise<void>;
+  /** Owns the workspace if it is free, for commands that this process itself submits; everything else waits. */
+  ownForCommands(models?: ModelPair): Promise<void>;
   /** Runs one message under the eyes of the owner, which is another process. Rejects with Fenced when the signal ends it. */
   runAlone(models: ModelPair, turn: Turn, signal: AbortSignal): Promise<void>;
   /** Whether some process owns the workspace now. */
@@ -68,6 +69,7 @@ export function createOwnership(world: World): Ownership {
   const notice = options.notice ?? (() => {});
   let owned: (Owned & { readonly quarantine: Quarantine | null }) | null = null;
   let control: Control | null = null;
+  let figures: FiguresPublisher | null = null;
 
   const permissions = createPermissions({
     policy: options.permission ?? { mode: 'deny', timeoutMs: null },
@@ -140,6 +142,7 @@ export function createOwnership(world: World): Ownership {
       log,
     });
     owned = { dispatcher, runner, archiver, quarantine };
+    if (chain) figures ??= publishFigures({ redis: handle.client, ws, files: world.files });
     return owned;
   };
 
@@ -149,6 +152,7 @@ export function createOwnership(world: World): Ownership {
     onBack: () => void owned?.dispatcher.sweep(),
     onLost() {
       notice('Another Odin has taken this project over; it goes on with the messages that ran here.');
+      figures?.stop();
       owned?.runner.abandonAll();
       control?.close();
       void owned?.dispatcher.close();
@@ -232,8 +236,8 @@ export function createOwnership(world: World): Ownership {
       const timer = setTimeout(() => takePart(now), hold.lease?.pending ? 0 : QUEUE_AFTER_MS);
       closing.addEventListener('abort', () => clearTimeout(timer), { once: true });
     },
-    async ownForCommands() {
-      if (await hold.take()) own(NO_MODELS, false);
+    async ownForCommands(models = NO_MODELS) {
+      if (await hold.take()) own(models, false);
       else hold.release();
     },
     async runAlone(models, turn, signal) {
@@ -247,6 +251,7 @@ export function createOwnership(world: World): Ownership {
     },
     isTaken: () => hold.isTaken(),
     async stop() {
+      figures?.stop();
       await Promise.all([owned?.dispatcher.close(), owned?.quarantine?.close()]);
       control?.close();
       owned?.runner.save();

@@ -18,12 +18,16 @@ interface Lock {
 export interface RwLock {
   /** Runs `work` under the lock. Rejects with the signal's reason when it aborts while waiting; then `work` has not run. */
   with<T>(path: string, access: Access, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** How often somebody had to wait, and for how long in sum. */
+  waited(): { readonly waits: number; readonly waitedMs: number };
   /** Paths that somebody holds or waits for. */
   readonly size: number;
 }
 
 export function createRwLock(): RwLock {
   const locks = new Map<string, Lock>();
+  let waits = 0;
+  let waitedMs = 0;
 
   const free = (lock: Lock, access: Access): boolean =>
     access === 'read' ? !lock.writer : !lock.writer && lock.readers === 0;
@@ -71,7 +75,13 @@ export function createRwLock(): RwLock {
         locks.set(path, lock);
       }
       if (lock.queue.length === 0 && free(lock, access)) take(lock, access);
-      else await wait(path, lock, access, signal);
+      else {
+        const since = performance.now();
+        waits += 1;
+        await wait(path, lock, access, signal).finally(() => {
+          waitedMs += performance.now() - since;
+        });
+      }
       try {
         return await work();
       } finally {
@@ -80,6 +90,7 @@ export function createRwLock(): RwLock {
         admit(path, lock);
       }
     },
+    waited: () => ({ waits, waitedMs }),
     get size() {
       return locks.size;
     },

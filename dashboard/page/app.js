@@ -1,6 +1,7 @@
 // The page: logs in, follows the overview, and shows the session that the address names.
 
 import { byId, h } from './dom.js';
+import { showFigures } from './figures.js';
 import { ask, follow, Locked, logIn } from './net.js';
 import { createOverview } from './overview.js';
 import { compose, openSession } from './session.js';
@@ -64,7 +65,10 @@ async function start() {
   route(chart);
   void follow(
     '/api/events',
-    { event: (_type, data) => overview.take(data), state: (state) => line('overview', state) },
+    {
+      event: (type, data) => (type === 'figures' ? showFigures(byId('figures'), data) : overview.take(data)),
+      state: (state) => line('overview', state),
+    },
     new AbortController().signal,
   );
 }

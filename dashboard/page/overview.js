@@ -3,6 +3,7 @@
 import { byId, h } from './dom.js';
 import { ago, modelName, money, phaseName, tokens } from './format.js';
 import { ask } from './net.js';
+import { diffView, isDiff } from './timeline.js';
 
 /** Rows on the page at once; the filter finds the rest. */
 const MOST_ROWS = 150;
@@ -185,7 +186,10 @@ function createQuestion(question, titleOf) {
         'ul',
         question.reasons.map((reason) => h('li', reason)),
       ),
-    question.detail !== '' && h('pre', { tabindex: 0, 'aria-label': 'What it is about' }, question.detail),
+    question.detail !== '' &&
+      (isDiff(question.detail)
+        ? diffView(question.detail)
+        : h('pre', { tabindex: 0, 'aria-label': 'What it is about' }, question.detail)),
     h('p.about', `${question.agent ?? 'main'} asks in `, h('a', { href: `#/s/${question.sid}` }, titleOf()), expiry),
     h('div.buttons', buttons),
     h('div.word', word),

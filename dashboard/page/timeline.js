@@ -12,6 +12,7 @@ const MOST_CHARS = 40_000;
 export function createTimeline(on) {
   const list = h('ol.timeline', { 'aria-label': 'Timeline' });
   const tools = new Map();
+  const agents = new Map();
   let left = 0;
   let live = null;
   let lastText = '';
@@ -121,14 +122,56 @@ export function createTimeline(on) {
       );
     },
   };
+  /** A subagent's own events are in a timeline of its own, where it began. */
+  const take = (event) => {
+    if (event.type === 'AgentSpawned') {
+      const agent = createAgent(event);
+      agents.set(event.agent, agent);
+      add(agent.item);
+    } else if (event.type !== 'PermissionAsked' && agents.has(event.agent)) agents.get(event.agent).take(event);
+    else if (Object.hasOwn(views, event.type)) views[event.type](event);
+  };
   return {
     element: list,
     take(events) {
       // Who reads the end goes on reading the end.
       const page = document.documentElement;
       const isAtEnd = page.scrollTop > 0 && page.scrollTop + innerHeight > page.scrollHeight - 60;
-      for (const event of events) if (Object.hasOwn(views, event.type)) views[event.type](event);
+      for (const event of events) take(event);
       if (isAtEnd) scrollTo(0, page.scrollHeight);
+    },
+  };
+}
+
+function createAgent({ title, kind, mode, model, prompt }) {
+  const badge = h('span.badge.running', 'runs');
+  const what = h('span.what', `${mode}, ${modelName(model)}`);
+  const todos = h('ul.todos');
+  const own = createTimeline({
+    files() {},
+    todos: (list) => todos.replaceChildren(...list.map(({ content, status }) => h('li', { class: status }, content))),
+  });
+  const name = kind === null ? title : `${title} (${kind})`;
+  const body = h(
+    'div',
+    h('h3', 'Asked for'),
+    h('pre', { tabindex: 0, 'aria-label': 'Asked for' }, cut(prompt)),
+    todos,
+    own.element,
+  );
+  return {
+    item: h('li', h('details.tool.agent', h('summary', badge, h('strong', `Agent: ${name}`), what), body)),
+    take(event) {
+      if (event.type === 'AgentProgress') {
+        what.textContent = oneLine(
+          `step ${event.step}: ${event.doing} · ${tokens(event.tokens)} tokens, ${money(event.costUsd)}`,
+        );
+      } else if (event.type === 'AgentEnded') {
+        badge.textContent = `${event.end.replaceAll('_', ' ')} · ${duration(event.durationMs)}`;
+        badge.className = `badge ${event.end === 'completed' ? 'ok' : 'limit'}`;
+        if (event.answer !== '')
+          body.append(h('h3', 'Answer'), h('pre', { tabindex: 0, 'aria-label': 'Answer' }, cut(event.answer)));
+      } else own.take([event]);
     },
   };
 }
@@ -182,7 +225,7 @@ function argsView(args) {
   );
 }
 
-const isDiff = (text) => /^@@ .*@@/m.test(text);
+export const isDiff = (text) => /^@@ .*@@/m.test(text);
 
 export function diffView(text) {
   const kindOf = (line) => {

@@ -4,7 +4,7 @@
 
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Question } from '../../shared/events.ts';
+import type { Journaled, Question } from '../../shared/events.ts';
 import type { Rates } from '../../shared/spending.ts';
 import type { OpenQuestion, SessionSummary } from '../api.ts';
 import { openArchive } from '../archive.ts';
@@ -46,6 +46,8 @@ export interface WatchOptions {
   readonly ws: string;
   readonly rates: Rates;
   readonly everyMs?: number;
+  /** Every event of a journal in Redis, in its session's order, with the bytes that it takes there. */
+  onEvent?(sid: string, entry: Journaled, bytes: number): void;
 }
 
 interface Entry {
@@ -130,7 +132,11 @@ export function watchSessions(options: WatchOptions): SessionWatch {
     const entry = entries.get(sid);
     const fold = entry?.fold ?? createCardFold(rates);
     const before = fold.questions().length;
-    for (const one of log) fold.take(decode(one));
+    for (const one of log) {
+      const journaled = decode(one);
+      fold.take(journaled);
+      options.onEvent?.(sid, journaled, one[1][1]?.length ?? 0);
+    }
     const isAsked = before !== fold.questions().length || log.some(([, [, text = '']]) => text.includes('"perm.'));
     if (entry === undefined || log.length > 0 || !isSame(entry.summary, summary)) put(summary, fold, isAsked);
   };

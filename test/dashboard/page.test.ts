@@ -303,7 +303,7 @@ inBrowser(
 
 test('C5: the page’s own code makes no markup of text', async () => {
   const folder = new URL('../../dashboard/page/', import.meta.url);
-  for (const name of ['app', 'net', 'dom', 'overview', 'session', 'timeline', 'chart', 'format']) {
+  for (const name of ['app', 'net', 'dom', 'overview', 'session', 'timeline', 'chart', 'format', 'figures']) {
     const code = readFileSync(new URL(`${name}.js`, folder), 'utf8');
     expect(code).not.toMatch(
       /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc|DOMParser/,
