@@ -73,7 +73,7 @@ test('DURABILITY 15.23: of three Odins that start at the same instant one owns t
       }
     },
   );
-}, 60_000);
+}, 120_000);
 
 test('DURABILITY 6: an owner that this machine cannot see is waited for until it has been silent for a lease, and no longer', async () => {
   await onStage(
@@ -86,10 +86,10 @@ test('DURABILITY 6: an owner that this machine cannot see is waited for until it
       await odin.line(/^open false/);
       const sid = await odin.submit({ body: 'anybody there?' });
       await odin.line(new RegExp(`^done ${sid} completed taken over`));
-      expect(odin.lines.findIndex((line) => line.includes('has not answered for 0.4 s'))).toBeGreaterThan(0);
+      expect(odin.lines.findIndex((line) => line.includes('has not answered for 2 s'))).toBeGreaterThan(0);
     },
   );
-}, 60_000);
+}, 120_000);
 
 test('DURABILITY 6: who wakes up and finds the workspace in other hands begins nothing more, and leaves the other alone', async () => {
   const redis = await startTestRedis();
@@ -146,7 +146,7 @@ test('DURABILITY 15.18: cancelled while nobody owns it, after a kill -9: the nex
     expect(count(await typesOf(sid), 'cancel')).toBe(1);
     expect(await handle.client.xlen(keys.workspace(ws).ctl)).toBe(0);
   });
-}, 60_000);
+}, 120_000);
 
 const APIS: readonly ScriptedApi[] = ['anthropic', 'responses', 'chat'];
 

@@ -78,7 +78,7 @@ test('DURABILITY 15.15: a message that kills its process is isolated within 6 cr
   async function eventsOf(sid: string): Promise<JournalEvent[]> {
     return (await readLog(handle.client, sid, '0')).map(({ event }) => event);
   }
-}, 60_000);
+}, 120_000);
 
 /** Whether each call of the model has exactly one result. */
 function isBalanced(events: readonly JournalEvent[]): boolean {
