@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Script } from '../../llm/scripted/script.ts';
 import { archivePath } from '../../orchestrator/archive-file.ts';
+import { keys } from '../../orchestrator/keys.ts';
 import { type BatchWorld, withBatchWorld } from './batch-world.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/odin.js', import.meta.url));
@@ -125,7 +126,7 @@ async function audit(world: BatchWorld, bid: string, tasks: readonly { readonly 
     const patch = (await world.store.patch(bid, id)) ?? '';
     const lines = patch.split(`+line of ${id}\n`).length - 1;
     if (result?.status !== 'completed' || result.files.join() !== `${id}.txt` || lines !== 1) lost += 1;
-    const ends = result?.session ? await endsIn(world.home, result.session) : null;
+    const ends = result?.session ? await endsIn(world, result.session) : null;
     if (ends === null) unknown += 1;
     else if (ends.messages !== 1 || ends.writes !== 1) doubled += 1;
   }
@@ -134,13 +135,16 @@ async function audit(world: BatchWorld, bid: string, tasks: readonly { readonly 
   return { lost, doubled: doubled + Math.abs(sum - tasks.length), unknown };
 }
 
-/** What the journal of a task's session says, in its archive; null when there is none. A worker that was killed leaves it in Redis. */
+/** What the journal of a task's session says, in its archive, or in Redis where a worker that was killed left it; null when there is none. */
 async function endsIn(
-  home: string,
+  { home, handle }: BatchWorld,
   sid: string,
 ): Promise<{ readonly messages: number; readonly writes: number } | null> {
-  const text = await readFile(archivePath(home, sid), 'utf8').catch(() => null);
-  if (text === null) return null;
+  const entries = await handle.client.xrange(keys.session(sid).log, '-', '+');
+  const text =
+    entries.map(([, fields]) => fields[1]).join('\n') ||
+    (await readFile(archivePath(home, sid), 'utf8').catch(() => ''));
+  if (text === '') return null;
   const count = (what: RegExp) => text.match(what)?.length ?? 0;
   return { messages: count(/\\?"type\\?":\\?"msg\.done\\?"/g), writes: count(/\\?"type\\?":\\?"tool\.done\\?"/g) };
 }
