@@ -11,6 +11,7 @@ import { openHeavyPool } from '../pool.ts';
 import { isAlive, selfIdentity } from '../process-identity.ts';
 import type { RedisHandle } from '../redis.ts';
 import { type Access, accessOf, addJobs, type BatchJob, followOn, openBatchQueues } from './jobs.ts';
+import { clearLeftovers } from './leftovers.ts';
 import { runTask } from './run-task.ts';
 import { createSlots } from './slots.ts';
 import { type ItemRun, openBatchStore, taskHash } from './store.ts';
@@ -241,6 +242,9 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
     every(CANCEL_POLL_MS, 'cancels were not looked for', pollCancels),
     every(RECONCILE_MS, 'missing jobs were not added', reconcile),
   ];
+  void clearLeftovers({ home, handle, store }).catch((error: unknown) =>
+    log('leftovers were not cleared', { error: String(error) }),
+  );
   void reconcile().catch((error: unknown) => log('missing jobs were not added', { error: String(error) }));
 
   return {
