@@ -100,6 +100,8 @@ function applyEvent(state: State, event: JournalEvent): State {
           endedAt: event.at,
         })),
         isExecuting: false,
+        // None outlives its message, whatever ended that.
+        subAgents: [],
       };
     default:
       return state;

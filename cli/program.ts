@@ -5,6 +5,7 @@ import { nearestName } from '../orchestrator/nearest-name.ts';
 import { MODES, type Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
 import { stepsOption, timeOption, tokensOption, usdOption, wholeNumber } from './budget-options.ts';
+import type { AgentsOptions } from './commands/agents.ts';
 import type { Answer } from './commands/answer.ts';
 import type { DashboardCommandOptions } from './commands/dashboard.ts';
 import type { ExplainOptions } from './commands/explain.ts';
@@ -49,6 +50,7 @@ export function buildProgram(): { readonly program: Command; exitCode(): number 
   addSessions(program, settle);
   addCare(program, settle);
   addQueue(program, settle);
+  addAgents(program, settle);
   addPermissions(program, settle);
   addTools(program, settle);
   addWatching(program, settle);
@@ -260,6 +262,45 @@ function addQueue(program: Command, settle: Settle): void {
     .addOption(new Option('-m, --mode <mode>', 'its new mode').choices([...MODES]))
     .action(async (session: string, seq: number, options: QueueChange & { mode?: Mode }) => {
       await settle((await import('./commands/queue.ts')).editQueued(session, seq, options));
+    });
+}
+
+function addAgents(program: Command, settle: Settle): void {
+  const agents = program.command('agents').description('the subagents of a session: list, look into, tell, cancel');
+  const sessionOption = () => new Option('-s, --session <session>', `${SESSION_HELP} (default: last)`);
+  agents
+    .command('list', { isDefault: true })
+    .description('who is at work, and what the ended ones came to')
+    .addOption(sessionOption())
+    .addOption(jsonOption('one object a line'))
+    .action(async (options: AgentsOptions) => {
+      await settle((await import('./commands/agents.ts')).listAgents(options));
+    });
+  agents
+    .command('show')
+    .description('what one was asked, what it did and what it gave')
+    .argument('<id>', 'id of the agent')
+    .addOption(sessionOption())
+    .addOption(jsonOption('its events, one a line'))
+    .action(async (id: string, options: AgentsOptions) => {
+      await settle((await import('./commands/agents.ts')).showAgent(id, options));
+    });
+  agents
+    .command('send')
+    .description('tell one at work something; it reads it with its next step')
+    .argument('<id>', 'id of the agent')
+    .argument('<text...>', 'what to tell it')
+    .addOption(sessionOption())
+    .action(async (id: string, text: readonly string[], options: AgentsOptions) => {
+      await settle((await import('./commands/agents.ts')).sendToAgent(id, text, options));
+    });
+  agents
+    .command('cancel')
+    .description('stop one; its message goes on without it')
+    .argument('<id>', 'id of the agent')
+    .addOption(sessionOption())
+    .action(async (id: string, options: AgentsOptions) => {
+      await settle((await import('./commands/agents.ts')).cancelAgent(id, options));
     });
 }
 

@@ -17,6 +17,7 @@ import type { ToolMiddleware } from './middleware/tool-middleware.ts';
 import type { AgentThreadOptions, HeavyPool } from './pool.ts';
 import type { RedisHandle } from './redis.ts';
 import type { ReplayReport } from './replay.ts';
+import type { AgentWord } from './turn.ts';
 import type { FetchRules } from './web/fetch-page.ts';
 
 /** The models of a run: `provider/name`, and how to reach them. Keys stay inside the provider objects. */
@@ -178,6 +179,8 @@ export interface Odin {
   fsck(repair: boolean): Promise<FsckReport>;
   /** Asks for the running message's cancellation, durably. False when nothing runs. */
   cancel(sid: string, by: string): Promise<boolean>;
+  /** Says something to a subagent at work, or cancels it, durably. Throws UserError when no such agent works. */
+  agent(sid: string, id: string, word: AgentWord): Promise<void>;
   /** What waits for an answer in all sessions of the workspace, oldest first. */
   questions(): Promise<readonly OpenQuestion[]>;
   /**

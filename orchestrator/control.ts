@@ -8,6 +8,13 @@ import type { OdinRedis, RedisHandle } from './redis.ts';
 
 const controlSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('cancel'), seq: z.int(), by: z.string() }),
+  z.strictObject({ type: z.literal('agent.cancel'), agent: z.string().max(50), by: z.string() }),
+  z.strictObject({
+    type: z.literal('agent.say'),
+    agent: z.string().max(50),
+    text: z.string().max(20_000),
+    by: z.string(),
+  }),
   z.strictObject({
     type: z.literal('answer'),
     questionId: z.string(),

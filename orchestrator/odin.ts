@@ -6,6 +6,7 @@ import type { Question } from '../shared/events.ts';
 import { opId, ulid } from '../shared/ids.ts';
 import type { Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
+import type { SubAgent } from '../shared/state.ts';
 import type { Odin, OpenOptions, OpenQuestion } from './api.ts';
 import { insistOnPrices } from './budget/insist-on-prices.ts';
 import { sendControl } from './control.ts';
@@ -88,6 +89,18 @@ function facade(world: World, ownership: Ownership): Odin {
         await sendControl(redis, ws, sid, { type: 'cancel', seq: claimed, by });
       }
       return true;
+    },
+    async agent(sid, id, word) {
+      const { subAgents } = await readState(world, sid);
+      if (!subAgents.some((agent) => agent.id === id)) throw noAgent(id, subAgents);
+      const said = word.type === 'say' ? { ...word, text: scrub(word.text) } : word;
+      if (await ownership.owned()?.runner.agent(sid, id, said)) return;
+      const { by } = said;
+      const message =
+        said.type === 'say'
+          ? ({ type: 'agent.say', agent: id, text: said.text, by } as const)
+          : ({ type: 'agent.cancel', agent: id, by } as const);
+      await sendControl(redis, ws, sid, message);
     },
     questions: () => readQuestions(world),
     async answer(questionId, decision, { by, word }) {
@@ -183,6 +196,11 @@ const ALONE = 'alone';
 const noQuestion = (id: string): UserError =>
   new UserError(
     `There is no open question ${id}: it was answered, or its time is over. \`odin questions\` lists what is open.`,
+  );
+
+const noAgent = (id: string, agents: readonly SubAgent[]): UserError =>
+  new UserError(
+    `No agent ${id} works in this session. ${agents.length === 0 ? 'None does.' : `At work: ${agents.map((agent) => agent.id).join(', ')}.`}`,
   );
 
 const noRule = (): UserError =>

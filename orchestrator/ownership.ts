@@ -174,12 +174,30 @@ export function createOwnership(world: World): Ownership {
   /** Takes requests of other processes; `only` those that are about one session. */
   const listen = async (runner: SessionRunner, only?: string): Promise<void> => {
     control = await openControl(handle, ws, (entry) => {
-      const { id, message } = entry;
+      const { id } = entry;
       if (only !== undefined && entry.sid !== only) return;
-      const taken = message.type === 'answer' ? takeAnswer(entry, message) : takeCancel(runner, entry, message);
+      const taken = take(runner, entry);
       taken.catch((error: unknown) => log('a request stays', { id, error: String(error) }));
     });
     if (closing.aborted) control.close();
+  };
+
+  const take = (runner: SessionRunner, entry: ControlEntry): Promise<void> => {
+    const { message } = entry;
+    if (message.type === 'answer') return takeAnswer(entry, message);
+    if (message.type === 'cancel') return takeCancel(runner, entry, message);
+    return takeAgentWord(runner, entry, message);
+  };
+
+  /** For a subagent: one that has ended meanwhile needs it no more. */
+  const takeAgentWord = async (runner: SessionRunner, entry: ControlEntry, message: AgentMessage): Promise<void> => {
+    const { agent, by } = message;
+    const word =
+      message.type === 'agent.say'
+        ? ({ type: 'say', text: message.text, by } as const)
+        : ({ type: 'cancel', by } as const);
+    if (!(await runner.agent(entry.sid, agent, word))) log('a word to an agent came too late', { agent });
+    await control?.acknowledge(entry.id);
   };
 
   /** An answer from another process. One that comes before its question is asked again stays until then. */
@@ -344,6 +362,7 @@ function createRunner(
 }
 
 type AnswerMessage = Extract<ControlEntry['message'], { readonly type: 'answer' }>;
+type AgentMessage = Extract<ControlEntry['message'], { readonly type: 'agent.cancel' | 'agent.say' }>;
 type CancelMessage = Extract<ControlEntry['message'], { readonly type: 'cancel' }>;
 
 const isAnswerTo =

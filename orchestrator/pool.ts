@@ -180,6 +180,10 @@ const AGENTS_URL = new URL(
 /** One thread carries hundreds of loops that wait for their models; a second one is for machines with cores to spare. */
 const AGENT_THREADS = availableParallelism() >= 4 ? 2 : 1;
 const AGENTS_A_THREAD = 2_000;
+/** An agent whose thread was lost so often shares none any more: a bad one must not take its neighbours along. */
+const SHARED_LIVES = 2;
+const ALONE_THREADS = 2;
+type AgentPlace = 'shared' | 'alone';
 const CHECK_MS = 500;
 /** A thread that took no turn for so long loops, or is stopped: its loops go on in another. */
 const SILENT_MS = 5_000;
@@ -203,17 +207,17 @@ export function openAgentThreads({
   const pulse = new Int32Array(new SharedArrayBuffer(64 * Int32Array.BYTES_PER_ELEMENT));
   const seen = new Map<number, { readonly beats: number; readonly checks: number }>();
   const silent = new Set<number>();
-  let threads: Promise<Piscina> | undefined;
+  const pools = new Map<AgentPlace, Promise<Piscina>>();
   let running = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  const open = async (): Promise<Piscina> => {
+  const open = async (place: AgentPlace): Promise<Piscina> => {
     const { Piscina } = await import('piscina');
     const piscina = new Piscina({
       filename: workerUrl.href,
       minThreads: 0,
-      maxThreads: AGENT_THREADS,
-      concurrentTasksPerWorker: AGENTS_A_THREAD,
+      maxThreads: place === 'alone' ? ALONE_THREADS : AGENT_THREADS,
+      concurrentTasksPerWorker: place === 'alone' ? 1 : AGENTS_A_THREAD,
       maxQueue: AGENTS_A_THREAD,
       // Never while an agent may still come: a thread takes 0.2 s to start.
       idleTimeout: 60_000,
@@ -224,7 +228,7 @@ export function openAgentThreads({
     });
     // A thread that fails at its start is never replaced by Piscina: begin anew with the next.
     piscina.on('error', () => {
-      threads = undefined;
+      pools.delete(place);
       void piscina.destroy();
     });
     return piscina;
@@ -232,8 +236,8 @@ export function openAgentThreads({
 
   /** By turns of this check, not by the clock: where the whole process was stopped, no thread is to blame. */
   const check = async (): Promise<void> => {
-    const piscina = await threads?.catch(() => undefined);
-    for (const worker of piscina?.threads ?? []) {
+    const opened = await Promise.all([...pools.values()].map((pool) => pool.catch(() => null)));
+    for (const worker of opened.flatMap((piscina) => piscina?.threads ?? [])) {
       const { threadId } = worker;
       const beats = Atomics.load(pulse, threadId % pulse.length);
       const before = seen.get(threadId);
@@ -250,8 +254,10 @@ export function openAgentThreads({
       running += 1;
       timer ??= setInterval(() => void check(), CHECK_MS).unref();
       try {
-        threads ??= open();
-        const piscina = await threads;
+        const place: AgentPlace = task.inc > SHARED_LIVES ? 'alone' : 'shared';
+        const pool = pools.get(place) ?? open(place);
+        pools.set(place, pool);
+        const piscina = await pool;
         await piscina.run({ task, port, pulse }, { transferList: [port] });
       } finally {
         running -= 1;
@@ -264,10 +270,10 @@ export function openAgentThreads({
     },
     wasSilent: (thread) => silent.has(thread),
     async close() {
-      const piscina = await threads?.catch(() => undefined);
-      threads = undefined;
       clearInterval(timer);
-      await piscina?.destroy();
+      const opened = [...pools.values()];
+      pools.clear();
+      await Promise.all(opened.map(async (pool) => (await pool.catch(() => null))?.destroy()));
     },
   };
 }

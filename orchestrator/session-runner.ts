@@ -249,7 +249,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       own.turn.cancel(by);
       return true;
     },
-    agent: async (sid, id, word) => (await running.get(sid)?.turn.agent(id, word)) ?? false,
+    agent: async (sid, id, word) => (await running.get(sid)?.turn.agent?.(id, word)) ?? false,
     abandonAll() {
       for (const { turn } of running.values()) turn.abandon();
     },

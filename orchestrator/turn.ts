@@ -57,8 +57,8 @@ export interface RunningTurn {
   onRecorded(event: JournalEvent): void;
   /** Journals a cancel request; the turn then ends by itself, soon. */
   cancel(by: string): void;
-  /** Cancels one subagent, or tells it something; false when it does not work. */
-  agent(id: string, word: AgentWord): Promise<boolean>;
+  /** Cancels one subagent, or tells it something; false when it does not work. Absent: it has none. */
+  agent?(id: string, word: AgentWord): Promise<boolean>;
   /** Stops all effects without a word in the journal: the process leaves, the turn can be resumed. */
   abandon(): void;
   /** Rejects with Fenced when another owner has taken over. */
@@ -94,6 +94,8 @@ export function startTurn(
     startTools: (calls, signal) => startToolStep(deps, start, tools, calls, past, signal),
     ending: async (end) => (agents ? (await agents).settle(end) : end),
   });
+  // A fault of Odin's own must not leave agents at work.
+  loop.end.catch(() => void agents?.then((all) => all.abandon()));
   if (given.agents && past.some(({ type }) => type === 'agent.spawn')) void openAgents(given.agents);
   return {
     onRecorded: loop.onRecorded,

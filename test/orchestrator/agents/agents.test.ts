@@ -18,7 +18,9 @@ test('O19 O25 C3: an agent works in its own conversation, without AgentTool, and
       return { text: `It says: ${results(turn)}` };
     }
     if (turn.stepOfMessage === 0) {
-      return { toolCalls: [{ name: 'AgentTool', args: { title: 'Read a', prompt: 'Read a.txt and say what it says.' } }] };
+      return {
+        toolCalls: [{ name: 'AgentTool', args: { title: 'Read a', prompt: 'Read a.txt and say what it says.' } }],
+      };
     }
     return { text: `The agent: ${results(turn)}` };
   };
@@ -28,9 +30,16 @@ test('O19 O25 C3: an agent works in its own conversation, without AgentTool, and
     const events = await world.ask(odin, sid, { mode: 'ask', body: 'the secret plan: what is in a.txt?' });
     expect(only(events, 'AgentDone')).toMatchObject({ status: 'completed', steps: 2 });
     expect(only(events, 'AgentDone').answer).toContain('forty-two');
-    expect(only(events, 'AgentSpawned')).toMatchObject({ agent: 'a1-1-1', title: 'Read a', mode: 'ask', background: false });
+    expect(only(events, 'AgentSpawned')).toMatchObject({
+      agent: 'a1-1-1',
+      title: 'Read a',
+      mode: 'ask',
+      background: false,
+    });
     expect(only(events, 'AgentEnded')).toMatchObject({ agent: 'a1-1-1', end: 'completed', limit: null, steps: 2 });
-    expect(events.find((event) => event.type === 'ToolCallStart' && event.tool === 'ReadFile')).toMatchObject({ agent: 'a1-1-1' });
+    expect(events.find((event) => event.type === 'ToolCallStart' && event.tool === 'ReadFile')).toMatchObject({
+      agent: 'a1-1-1',
+    });
     expect(seen).toHaveLength(2);
     expect(seen[0]?.tools).not.toContain('AgentTool');
     expect(seen[0]?.tools).toContain('ReadFile');
@@ -47,7 +56,11 @@ test('O25 O16 E12: eight agents edit one file at once from one message: every re
   const script = (turn: ScriptedTurn): ScriptedAnswer => {
     if (isAgent(turn)) {
       const n = /number (\d)/.exec(turn.messagesText)?.[1] ?? '';
-      const args = (i: number) => ({ file_path: 'shared.txt', old_string: `line ${n}.${i}\n`, new_string: `done ${n}.${i}\n` });
+      const args = (i: number) => ({
+        file_path: 'shared.txt',
+        old_string: `line ${n}.${i}\n`,
+        new_string: `done ${n}.${i}\n`,
+      });
       if (turn.stepOfMessage === 0) return { toolCalls: [{ name: 'ReadFile', args: { file_path: 'shared.txt' } }] };
       if (turn.stepOfMessage <= 3) return { toolCalls: [{ name: 'EditTool', args: args(turn.stepOfMessage) }] };
       return { text: `Edited as number ${n}: ${results(turn)}` };

@@ -1,0 +1,94 @@
+// What becomes of subagents when their thread is lost: they go on in another from their journal, or are reported; Odin lives.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import type { ScriptedAnswer, ScriptedTurn } from '../../../llm/scripted/script.ts';
+import type { StreamEvent } from '../../../shared/stream-events.ts';
+import { only, withWorld } from '../../support/odin-world.ts';
+
+/** Threads start several times in a test. */
+const TIMEOUT_MS = 60_000;
+const workerUrl = new URL('../../fixtures/agents-odd.ts', import.meta.url);
+const isAgent = (turn: ScriptedTurn): boolean => turn.system.includes('You are a subagent');
+const results = (turn: ScriptedTurn): string => turn.lastToolResults.map(({ text }) => text).join(' | ');
+
+/** One agent whose thread goes wrong, and one beside it in the same thread. */
+const script =
+  (how: string) =>
+  (turn: ScriptedTurn): ScriptedAnswer => {
+    if (isAgent(turn)) {
+      const file = turn.messagesText.includes('ODD-') ? 'odd.txt' : 'even.txt';
+      if (turn.stepOfMessage === 0) return { toolCalls: [{ name: 'ReadFile', args: { file_path: file } }] };
+      if (turn.stepOfMessage === 1) {
+        return { toolCalls: [{ name: 'EditTool', args: { file_path: file, old_string: 'one', new_string: 'two' } }] };
+      }
+      return { text: `Edited ${file}.` };
+    }
+    if (turn.stepOfMessage > 0 || turn.userText.includes('and now?')) return { text: results(turn) || 'Fine.' };
+    return {
+      toolCalls: [
+        { name: 'AgentTool', args: { title: 'Odd', prompt: `ODD-${how} edit odd.txt` } },
+        { name: 'AgentTool', args: { title: 'Even', prompt: 'edit even.txt' } },
+      ],
+    };
+  };
+
+async function run(how: string, agentThreads: { readonly silentMs?: number; readonly memoryMb?: number }) {
+  return withWorld({ script: script(how), files: { 'odd.txt': 'one\n', 'even.txt': 'one\n' } }, async (world) => {
+    const odin = await world.open({
+      permission: { mode: 'accept-edits', timeoutMs: null },
+      agentThreads: { workerUrl, ...agentThreads },
+    });
+    const sid = odin.newSession();
+    const events = await world.ask(odin, sid, { mode: 'edit', body: 'two agents' });
+    const read = (name: string) => readFileSync(join(world.project, name), 'utf8');
+    const { difference } = await odin.replay(sid);
+    const again = await world.ask(odin, sid, { mode: 'ask', body: 'and now?' });
+    return { events, odd: read('odd.txt'), even: read('even.txt'), difference, again, logged: world.logged };
+  });
+}
+
+const edits = (events: readonly StreamEvent[], agent: string): readonly string[] =>
+  events.flatMap((event) =>
+    event.type === 'ToolResult' && event.agent === agent && event.tool === 'EditTool' ? [event.status] : [],
+  );
+
+for (const [how, options] of [
+  ['exit', {}],
+  ['throw', {}],
+  ['loop', { silentMs: 1_500 }],
+  ['memory', { memoryMb: 48 }],
+] as const) {
+  test(
+    `C3 C5 O25: a thread lost by ${how}: all its agents go on in another, and no call is run twice`,
+    async () => {
+      const { events, odd, even, difference, logged } = await run(how, options);
+      expect(only(events, 'AgentDone')).toMatchObject({ status: 'completed' });
+      const ends = events.filter((event) => event.type === 'AgentEnded');
+      expect(ends.map((event) => event.end)).toEqual(['completed', 'completed']);
+      expect([odd, even]).toEqual(['two\n', 'two\n']);
+      expect([edits(events, 'a1-1-1'), edits(events, 'a1-1-2')]).toEqual([['ok'], ['ok']]);
+      expect(difference).toBeNull();
+      expect(logged.some((line) => line.startsWith('the thread of an agent was lost'))).toBe(true);
+    },
+    TIMEOUT_MS,
+  );
+}
+
+test(
+  'C3 O19: an agent that loses every thread is reported as crashed; its neighbour, the message and the next one go on',
+  async () => {
+    const { events, again } = await run('exit-always', {});
+    const ends = events.filter((event) => event.type === 'AgentEnded');
+    expect(ends.find((event) => event.agent === 'a1-1-1')).toMatchObject({ end: 'crashed' });
+    expect(ends.find((event) => event.agent === 'a1-1-2')).toMatchObject({ end: 'completed' });
+    const result = events.find(
+      (event) => event.type === 'ToolResult' && event.tool === 'AgentTool' && event.op === '1.1.1',
+    );
+    expect(result).toMatchObject({ status: 'failed' });
+    expect(only(events, 'AgentDone')).toMatchObject({ status: 'completed' });
+    expect(only(again, 'AgentDone')).toMatchObject({ status: 'completed' });
+  },
+  TIMEOUT_MS,
+);
