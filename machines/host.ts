@@ -51,7 +51,8 @@ export function resumeActor<Event extends { readonly type: string }, Effect exte
   let open = actions;
   for (const event of past) {
     [snapshot, actions] = nextStep(machine, snapshot, event);
-    if (effectsOf(actions).length > 0) open = actions;
+    // An event that a state had no use for, such as the failure of a call that a cancel has ended, asks for nothing.
+    if (effectsOf(actions).some(({ type }) => type !== 'noteUnexpected')) open = actions;
   }
   return runActor(machine, snapshot, open, ports);
 }

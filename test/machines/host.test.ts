@@ -63,3 +63,13 @@ test('O4: resumed from its past, an actor performs what no event has answered an
   resumeActor<Event, Effect>(machine, undefined, [], ports);
   expect(performed).toEqual([]);
 });
+
+test('C1 E9: a stray event in the journal does not hide what was asked for before it, also behind the end', () => {
+  const performed: string[] = [];
+  const ports = { perform: (effect: Effect) => void performed.push(effect.type) };
+  const [go, stray] = [{ type: 'go' } as const, { type: 'stray' } as const];
+  resumeActor<Event, Effect>(machine, undefined, [go, stray], ports);
+  expect(performed).toEqual(['work']);
+  resumeActor<Event, Effect>(machine, undefined, [go, { type: 'finished', result: 7 }, stray], ports);
+  expect(performed).toEqual(['work', 'report']);
+});
