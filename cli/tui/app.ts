@@ -15,8 +15,10 @@ import { UserError } from '../../shared/outcome.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
 import { EXIT } from '../exit-codes.ts';
 import { findSession } from '../find-session.ts';
+import { placeHere } from '../place.ts';
 import { askedOf } from '../question-text.ts';
 import { createCommands } from './commands/all.ts';
+import { createCompletion, listFiles } from './completion.ts';
 import { guard } from './components/lines.ts';
 import { PermissionDialog } from './components/permission-dialog.ts';
 import { Picker } from './components/picker.ts';
@@ -25,6 +27,7 @@ import { activityLine, FRAME_MS, statusLine, styleOf } from './components/status
 import { Transcript } from './components/transcript.ts';
 import type { AppOptions, Desk } from './desk.ts';
 import { loadHighlighter } from './highlight.ts';
+import { addToHistory } from './history.ts';
 import { createKeys } from './keys.ts';
 import { EMPTY_VIEW, type NoteItem } from './model.ts';
 import { createSession, type SessionOnScreen } from './session.ts';
@@ -240,11 +243,18 @@ export function startApp(options: AppOptions): App {
     hasDialog: () => dialog !== null || picker !== null,
     lastPrompt: () => view().turns.findLast(({ seq }) => seq > 0)?.body ?? '',
   });
+  editor.setAutocompleteProvider(
+    createCompletion(
+      () => commands.list,
+      () => listFiles(odin?.root ?? options.cwd),
+    ),
+  );
   const spinning = setInterval(() => view().running && schedule(), FRAME_MS).unref();
 
   editor.onSubmit = (text) => {
     if (text.trim() === '') return;
     editor.addToHistory(text);
+    void addToHistory(placeHere(env, options.cwd).home, text);
     commands.take(text).catch((error: unknown) => {
       if (!(error instanceof UserError)) return leaveWith(error);
       theDesk.say(error.message, 'bad');
@@ -263,7 +273,6 @@ export function startApp(options: AppOptions): App {
     const isNew = options.session === null;
     session.open(options.session === null ? odin.newSession() : await findSession(odin, options.session), isNew);
     for (const [text, tone] of early.splice(0)) session.note(text, tone);
-    void commands.begin();
     schedule();
   }
   function leaveWith(error: unknown): void {
@@ -295,6 +304,7 @@ export function startApp(options: AppOptions): App {
   for (const child of [header, transcript, side, slot, status]) tui.addChild(child);
   draw();
   tui.start();
+  commands.begin().catch(leaveWith);
   const opened = begin().catch(leaveWith);
   options.sandbox.then((found) => {
     sandbox = found;

@@ -2,20 +2,23 @@
 
 import { nearestName } from '../../../orchestrator/nearest-name.ts';
 import { UserError } from '../../../shared/outcome.ts';
+import { placeHere } from '../../place.ts';
 import type { Desk } from '../desk.ts';
+import { readHistory } from '../history.ts';
 import { basicCommands } from './basic.ts';
 import type { SlashCommand } from './command.ts';
 import { offerPlan } from './plan.ts';
 import { editLastQueued, queueCommands } from './queue.ts';
 import { sessionCommands } from './session.ts';
 import { setupCommands } from './setup.ts';
+import { namesImage, remember, runShell } from './typed.ts';
 
 export interface Commands {
   readonly list: readonly SlashCommand[];
   /** Throws UserError when it cannot be done. */
   take(text: string): Promise<void>;
   editLastQueued(): Promise<void>;
-  /** Odin is there, and a session is open. */
+  /** Reads what was typed in earlier sessions. */
   begin(): Promise<void>;
   /** A message has ended. */
   ended(): void;
@@ -27,7 +30,13 @@ export function createCommands(desk: Desk): Commands {
     list,
     async take(text) {
       const [, name, rest = ''] = /^\/([a-z]+)(?:\s+([^]*))?$/.exec(text.trim()) ?? [];
-      if (name === undefined) return await desk.submit(text);
+      if (text.startsWith('!')) return await runShell(desk, text.slice(1).trim());
+      if (text.startsWith('#') && !text.includes('\n')) return await remember(desk, text.slice(1));
+      if (name === undefined) {
+        const image = namesImage(text);
+        if (image !== null) desk.say(`${image} goes as a path: pictures are not sent to models yet`, 'warn');
+        return await desk.submit(text);
+      }
       const command = list.find((one) => one.name === name);
       if (command === undefined) {
         const near = nearestName(
@@ -39,7 +48,10 @@ export function createCommands(desk: Desk): Commands {
       await command.run(desk, rest.trim());
     },
     editLastQueued: () => editLastQueued(desk),
-    async begin() {},
+    async begin() {
+      const { home } = placeHere(desk.options.env, desk.options.cwd);
+      for (const text of await readHistory(home)) desk.editor.addToHistory(text);
+    },
     ended() {
       const { ended } = desk.session.view();
       if (ended?.mode === 'plan' && ended.status === 'completed') offerPlan(desk);

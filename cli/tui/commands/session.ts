@@ -17,9 +17,12 @@ export const sessionCommands: readonly SlashCommand[] = [
   { name: 'context', help: "what the model's window holds", run: showContext },
   {
     name: 'compact',
+    takes: '[what to keep]',
     help: 'make the context smaller now',
-    run: (desk) =>
-      desk.submit('Make the context smaller: call ContextSummarizer, and then say in one line what is left.', 'ask'),
+    async run({ session }, focus) {
+      const command = { type: 'compact', ...(focus === '' ? {} : { focus }) } as const;
+      await session.submit({ mode: 'ask', body: `/compact ${focus}`.trimEnd(), command });
+    },
   },
   {
     name: 'undo',

@@ -46,8 +46,7 @@ test('O5, E16: /cost, /context, /export, /clear, /sessions and /fork: what a ses
       await screen.until(/window +\d.* of anthropic\/scripted\n[^]*session 1 message, 0 todos/);
       screen.type(`/export out.jsonl${ENTER}`);
       await screen.until(/written to .*out\.jsonl/);
-      const exported = readFileSync(join(world.project, 'out.jsonl'), 'utf8').trim().split('\n');
-      expect(exported.map((line) => (JSON.parse(line) as { type: string }).type)).toContain('msg.done');
+      expect(readFileSync(join(world.project, 'out.jsonl'), 'utf8')).toContain('"type":"msg.done"');
       screen.type(`/export out.jsonl${ENTER}`);
       await screen.until(/out\.jsonl exists\. Name another file/);
       screen.type(`/fork 1${ENTER}`);
@@ -96,7 +95,7 @@ test('G1: /help names every command, /theme and /mode choose from a list, an unk
     writes,
     async ({ screen }) => {
       screen.type(`/help${ENTER}`);
-      const help = await screen.until(/Shift-Tab changes the mode/);
+      const help = await screen.until(/Ctrl-O opens and folds/);
       const names =
         'help mode model models cost context compact undo redo diff sessions resume fork agents queue permissions init doctor export theme clear quit login';
       for (const name of names.split(' ')) expect(help).toContain(`/${name}`);
@@ -139,7 +138,7 @@ test('O6: /queue moves a waiting message up and removes one', async () => {
       screen.type('\u001b[B');
       screen.type('\u0010');
       await screen.until(/↳ ask third\n ↳ ask second\n ↳ ask fourth/);
-      await screen.until(/ask {2}third\n[^]*ask {2}second/);
+      await screen.until(/→ ask third\n.*ask second\n/);
       screen.type('\u0004');
       await screen.until(/2 messages wait/);
       screen.type(ESC);

@@ -1,0 +1,59 @@
+// What the editor does besides messages: file names, commands of the user's own, notes for ODIN.md, history, pasted texts.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import type { Script } from '../../../llm/scripted/script.ts';
+import { ENTER, withApp } from './with-app.ts';
+
+const echo: Script = ({ userText }) => ({ text: `Answer of ${userText.split('\n\n<')[0]?.length} characters` });
+const files = { 'src/retry-policy.ts': 'x\n', 'src/other.ts': 'y\n', '.gitignore': 'out\n', 'out/no.ts': '' };
+const TAB = '\t';
+
+test('G1: @ offers files of the project as one types, / offers commands, and Tab takes one', async () => {
+  await withApp(
+    echo,
+    async ({ screen }) => {
+      screen.type('look at @retry');
+      await screen.until(/→ src\/retry-policy\.ts/);
+      screen.type(TAB);
+      await screen.until(/look at @src\/retry-policy\.ts/);
+      screen.type('\u0003');
+      screen.type('/mod');
+      await screen.until(/→ mode[^]*the mode of what is typed next|\/mode[^]*\/model/);
+    },
+    { files },
+  );
+});
+
+test('G1: ! runs a command of the user, # adds a line to ODIN.md, a pasted text is a marker and goes whole', async () => {
+  await withApp(
+    echo,
+    async ({ screen, world }) => {
+      screen.type(`!echo one; echo two >&2; exit 3${ENTER}`);
+      await screen.until(/! echo one; echo two >&2; exit 3 \(exit 3\)\n {2}one\n {2}two/);
+      screen.type(`#tests need a running Redis${ENTER}`);
+      await screen.until(/added to ODIN\.md: tests need a running Redis/);
+      expect(readFileSync(join(world.project, 'ODIN.md'), 'utf8')).toMatch(/\n- tests need a running Redis\n$/);
+      const long = Array.from({ length: 40 }, (_, i) => `pasted line ${i}`).join('\n');
+      screen.type(`\u001b[200~${long}\u001b[201~`);
+      await screen.until(/\[paste #1 \+40 lines\]/);
+      screen.type(ENTER);
+      await screen.until(new RegExp(`Answer of ${long.length} characters`));
+      screen.type(`what is in shot.png${ENTER}`);
+      await screen.until(/shot\.png goes as a path: pictures are not sent/);
+    },
+    { rows: 80 },
+  );
+});
+
+test('G1: what was typed in one session can be walked back to in the next', async () => {
+  await withApp(echo, async ({ screen, world }) => {
+    screen.type(`an old question${ENTER}`);
+    await screen.until(/Answer of 15 characters[^]*completed/);
+    const kept = readFileSync(join(world.home, 'history.jsonl'), 'utf8');
+    expect(kept).toBe('"an old question"\n');
+    screen.type('\u001b[A');
+    await screen.until(/────\n an old question\n────/);
+  });
+});
