@@ -2,12 +2,13 @@
 
 const short = (
   odin: string,
-): string => `no model was found. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL, or start Ollama.
+): string => `no model was found. Log in: ${odin} login. Or set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL, or start Ollama.
 Or name one: --model provider/name, or "model" in odinconfig.json or in config.json of $ODIN_HOME (~/.odin).
 To see Odin work without a model: ${odin} demo`;
 
 const long = (odin: string): string => `no model was found. Odin needs one to plan and answer. Choose:
 
+  log in               ${odin} login   (asks for a key, tests it and keeps it)
   Claude               export ANTHROPIC_API_KEY=…
   OpenAI               export OPENAI_API_KEY=…
   a compatible server  export OPENAI_BASE_URL=http://127.0.0.1:8080/v1   (no key needed)

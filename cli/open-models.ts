@@ -1,10 +1,11 @@
-// The models of a run, from what the person said, the settings and the environment; the order is llm/choose-model.ts's. Loads no SDK.
+// The models of a run, from what the person said, the settings, the environment and the stored keys; the order is llm/choose-model.ts's. Loads no SDK.
 
 import type { ModelPair } from '../orchestrator/api.ts';
 import type { Config } from '../orchestrator/config.ts';
 import { UserError } from '../shared/outcome.ts';
 import { EXIT } from './exit-codes.ts';
 import { modelGuide } from './model-guide.ts';
+import { placeHere } from './place.ts';
 
 export interface ModelFlags {
   readonly model?: string;
@@ -18,13 +19,22 @@ export interface FoundModels extends ModelPair {
   readonly fallbackModels: readonly string[];
 }
 
-/** Throws UserError, with the guide when no model was found at all. */
+/** No model was found at all; its message is the guide. */
+export class NoModel extends UserError {}
+
+/** Throws UserError, NoModel with the guide when no model was found at all. */
 export async function openModels(
   flags: ModelFlags,
   config: Pick<Config, 'project' | 'user' | 'providers'>,
+  home: string = placeHere().home,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<FoundModels> {
-  const { chooseModel } = await import('../llm/choose-model.ts');
+  const { readStoredKeys } = await import('../orchestrator/stored-keys.ts');
+  const [{ chooseModel }, { keys, problems }] = await Promise.all([
+    import('../llm/choose-model.ts'),
+    readStoredKeys(home),
+  ]);
+  for (const line of problems) process.stderr.write(`${line}\n`);
   const chosen = await chooseModel({
     flagModel: flags.model,
     flagSmallModel: flags.smallModel,
@@ -37,6 +47,7 @@ export async function openModels(
       providers: config.providers,
     },
     env,
+    keys,
   });
   if (chosen.ok) {
     for (const line of chosen.value.skipped) process.stderr.write(`${line}\n`);
@@ -44,5 +55,5 @@ export async function openModels(
   }
   const { code, message } = chosen.failure;
   const isTerminal = process.stdin.isTTY && process.stderr.isTTY;
-  throw new UserError(code === 'no_model' ? modelGuide(isTerminal) : message, EXIT.usage);
+  throw code === 'no_model' ? new NoModel(modelGuide(isTerminal), EXIT.usage) : new UserError(message, EXIT.usage);
 }

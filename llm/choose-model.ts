@@ -1,6 +1,6 @@
 // Which models a run uses (SPEC O3): the planner's, and a lesser one for everything else. The first that names one wins:
-// --model, the project's odinconfig.json, the user's config, ANTHROPIC_API_KEY, OPENAI_BASE_URL or OPENAI_API_KEY, a local
-// Ollama. A project may name models, never servers or keys (SAFETY T2): its type has no place for them.
+// --model, the project's odinconfig.json, the user's config, ANTHROPIC_API_KEY, OPENAI_BASE_URL or OPENAI_API_KEY, the newest
+// `odin login`, a local Ollama. A project may name models, never servers or keys (SAFETY T2): its type has no place for them.
 
 import * as z from 'zod';
 import { fail, type Outcome, ok, UserError } from '../shared/outcome.ts';
@@ -15,6 +15,7 @@ import {
   PROVIDER_NAMES,
   type ProviderConfig,
   providerNamed,
+  type StoredKeys,
 } from './known-providers.ts';
 
 export interface ModelNames {
@@ -30,6 +31,8 @@ export interface ChooseModelInput {
   readonly projectConfig?: ModelNames | undefined;
   readonly userConfig?: (ModelNames & { readonly providers?: Readonly<Record<string, ProviderConfig>> }) | undefined;
   readonly env: Env;
+  /** Of `odin login`. */
+  readonly keys?: StoredKeys | undefined;
   /** Asks a server what it has. The global fetch, unless a test says otherwise. */
   readonly probe?: (url: string, init: { headers: Record<string, string>; signal: AbortSignal }) => Promise<Response>;
 }
@@ -61,13 +64,13 @@ const LIST_TIMEOUT_MS = 3_000;
 const FORMS = 'Write provider/name, as in anthropic/claude-opus-5-5, openai/gpt-6.1-sol or ollama/qwen3-coder';
 
 const NO_MODEL = `No model is set up yet.
-Set ANTHROPIC_API_KEY or OPENAI_API_KEY, set OPENAI_BASE_URL to any compatible server, or start Ollama.
+Run \`odin login\`, set ANTHROPIC_API_KEY or OPENAI_API_KEY, set OPENAI_BASE_URL to any compatible server, or start Ollama.
 To look around first, run: odin demo`;
 
 /** Fails with code `no_model` when there is none, and with a sentence on what to do when the one named cannot be used. */
 export async function chooseModel(input: ChooseModelInput): Promise<Outcome<ChosenModels>> {
   const own = input.userConfig?.providers ?? {};
-  const find = (model: string) => resolve(model, input.env, own);
+  const find = (model: string) => resolve(model, input, own);
   const found = named(input) ?? (await fromEnvironment(input));
   if (!('model' in found)) return found;
   const planner = find(found.model);
@@ -151,27 +154,50 @@ async function fromEnvironment(input: ChooseModelInput): Promise<Found | ReturnT
     const found = byKey('openai', 'OPENAI_API_KEY');
     if (found !== undefined) return found;
   }
-  return (await fromOllama(input)) ?? fail('failed', 'no_model', NO_MODEL);
+  return (await fromLogin(input)) ?? (await fromOllama(input)) ?? fail('failed', 'no_model', NO_MODEL);
 }
 
 const ModelList = z.object({ data: z.array(z.object({ id: z.string() })) });
 const TagList = z.object({ models: z.array(z.object({ name: z.string() })) });
 
+/** The newest login that says, or whose server says, which model. */
+async function fromLogin(input: ChooseModelInput): Promise<Found | undefined> {
+  const own = input.userConfig?.providers ?? {};
+  const newest = Object.entries(input.keys ?? {}).toSorted(([, a], [, b]) => b.at - a.at);
+  for (const [name, stored] of newest) {
+    const provider = providerNamed(name, input.env, own, input.keys);
+    if (provider === undefined || provider.missingKey !== undefined) continue;
+    if (stored.model !== undefined) return { model: `${name}/${stored.model}`, source: LOGIN };
+    if (provider.defaults !== undefined) return { model: provider.defaults.model, source: LOGIN };
+    const model = name === 'compatible' ? (await textModels(input, provider)).names[0] : undefined;
+    if (model !== undefined) return { model: `${name}/${model}`, source: LOGIN };
+  }
+  return undefined;
+}
+
+const LOGIN = 'odin login';
+
 async function fromBaseURL(input: ChooseModelInput): Promise<Found | ReturnType<typeof fail>> {
-  const { options } = providerNamed('compatible', input.env, {}) ?? { options: undefined };
-  const url = `${options?.baseURL?.replace(/\/+$/, '')}/models`;
-  const headers: Record<string, string> =
-    options?.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
-  const list = ModelList.safeParse(await ask(input, url, headers, LIST_TIMEOUT_MS));
-  const names = list.success ? list.data.data.map((model) => model.id) : [];
-  const name = names.find(isForText);
+  const provider = providerNamed('compatible', input.env, {}, input.keys);
+  const { url, names, answered } = await textModels(input, provider);
+  const [name] = names;
   if (name !== undefined) return { model: `compatible/${name}`, source: 'OPENAI_BASE_URL' };
-  const why = list.success ? 'lists no model' : 'did not answer with a list of models';
+  const why = answered ? 'lists no model' : 'did not answer with a list of models';
   return fail(
     'failed',
     'no_model_named',
     `OPENAI_BASE_URL is set, but ${url} ${why}. Start that server, or name a model: --model compatible/NAME.`,
   );
+}
+
+/** The models of a compatible server that are for text, in its order. */
+async function textModels(input: ChooseModelInput, provider: KnownProvider | undefined) {
+  const { baseURL, apiKey } = provider?.options ?? {};
+  const url = `${baseURL?.replace(/\/+$/, '')}/models`;
+  const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const list = ModelList.safeParse(await ask(input, url, headers, LIST_TIMEOUT_MS));
+  const names = list.success ? list.data.data.map((model) => model.id).filter(isForText) : [];
+  return { url, names, answered: list.success };
 }
 
 async function fromOllama(input: ChooseModelInput): Promise<Found | undefined> {
@@ -181,7 +207,7 @@ async function fromOllama(input: ChooseModelInput): Promise<Found | undefined> {
 }
 
 /** Servers list embedding models among the others. */
-const isForText = (name: string): boolean => !/embed|rerank/i.test(name);
+export const isForText = (name: string): boolean => !/embed|rerank/i.test(name);
 
 async function ask(
   input: ChooseModelInput,
@@ -202,16 +228,21 @@ interface Resolved {
   readonly provider: KnownProvider;
 }
 
-function resolve(model: string, env: Env, own: Readonly<Record<string, ProviderConfig>>): Outcome<Resolved> {
+function resolve(
+  model: string,
+  { env, keys }: ChooseModelInput,
+  own: Readonly<Record<string, ProviderConfig>>,
+): Outcome<Resolved> {
   const wanted = model.trim();
   const split = splitModel(wanted);
-  const known = split.provider === '' ? undefined : providerNamed(split.provider, env, own);
+  const known = split.provider === '' ? undefined : providerNamed(split.provider, env, own, keys);
   if (known !== undefined && split.name !== '') return usable(wanted, known);
   const guess = inferProvider(wanted, split.provider, env);
-  const guessed = guess === undefined ? undefined : providerNamed(guess, env, own);
+  const guessed = guess === undefined ? undefined : providerNamed(guess, env, own, keys);
   if (guessed !== undefined && split.name !== '') return usable(`${guessed.name}/${wanted}`, guessed);
   const names = [...new Set([...Object.keys(own), ...PROVIDER_NAMES])].join(', ');
-  const hint = split.provider === 'compatible' ? ' "compatible" needs OPENAI_BASE_URL to be set.' : '';
+  const hint =
+    split.provider === 'compatible' ? ' "compatible" needs OPENAI_BASE_URL to be set, or `odin login compatible`.' : '';
   return fail(
     'failed',
     'unknown_provider',
@@ -221,7 +252,7 @@ function resolve(model: string, env: Env, own: Readonly<Record<string, ProviderC
 
 function usable(full: string, provider: KnownProvider): Outcome<Resolved> {
   if (provider.missingKey === undefined) return ok({ full, provider });
-  const message = `${full} needs a key: set ${provider.missingKey}, or name another model by --model.`;
+  const message = `${full} needs a key: run \`odin login ${provider.name}\`, set ${provider.missingKey}, or name another model by --model.`;
   return fail('failed', 'no_key', message);
 }
 

@@ -21,6 +21,14 @@ const MAY_HOLD = /PRIVATE KEY|sk-|gh[pousr]_|github_pat_|AKIA|ASIA|xox|AIza|eyJ|
 const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i;
 const MIN_SECRET_LENGTH = 12;
 
+/** Secrets that came into this process by another way than its environment: keys of `odin login`. */
+const learned = new Set<string>();
+
+/** From here on every scrubber of this process takes this text out. */
+export function learnSecret(secret: string): void {
+  if (secret.length >= MIN_SECRET_LENGTH) learned.add(secret);
+}
+
 export type Scrub = (text: string) => string;
 
 /** A scrubber that knows the well-known forms of secrets and the values of this environment's own. */
@@ -31,6 +39,7 @@ export function createScrub(env: Readonly<Record<string, string | undefined>>): 
   return (text) => {
     let clean = text;
     for (const secret of own) if (clean.includes(secret)) clean = clean.replaceAll(secret, '[redacted:env]');
+    for (const secret of learned) if (clean.includes(secret)) clean = clean.replaceAll(secret, '[redacted:stored-key]');
     if (!MAY_HOLD.test(clean)) return clean;
     for (const [name, pattern] of PATTERNS) clean = clean.replace(pattern, `[redacted:${name}]`);
     return clean;

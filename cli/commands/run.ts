@@ -7,7 +7,7 @@ import type { QuestionFeed } from '../ask-user.ts';
 import { type BudgetOptions, limitsOf } from '../budget-options.ts';
 import { drainQueue } from '../drain-queue.ts';
 import { findSession } from '../find-session.ts';
-import { openModels } from '../open-models.ts';
+import { modelsOrOffer } from '../first-start.ts';
 import { isTerminal, type PermissionOptions, permissionPolicy } from '../permission-options.ts';
 import { placeHere, withOdin } from '../place.ts';
 import { readPrompt } from '../read-prompt.ts';
@@ -38,7 +38,8 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   }
   const place = placeHere();
   const config = await settingsOf(place);
-  const models = await openModels(options, config);
+  const models = await modelsOrOffer(options, config, place);
+  if (typeof models === 'number') return models;
   const { model, smallModel, fallbackModels } = models;
   const named = { model, smallModel, fallbackModels };
   const mode = options.mode ?? config.defaultMode;

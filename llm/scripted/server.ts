@@ -9,7 +9,14 @@ import { anthropicDialect } from './anthropic-dialect.ts';
 import { chatDialect } from './chat-dialect.ts';
 import { httpErrorOf, OVERLOADED_EVENT, PROXY_PAGE } from './faults.ts';
 import { responsesDialect } from './responses-dialect.ts';
-import { type Script, type ScriptedAnswer, type ScriptedApi, type ScriptedDialect, stringIn } from './script.ts';
+import {
+  type Script,
+  type ScriptedAnswer,
+  type ScriptedApi,
+  type ScriptedDialect,
+  type ScriptedError,
+  stringIn,
+} from './script.ts';
 
 /** One request, recorded when it arrives, before it is answered. */
 export interface RecordedRequest {
@@ -41,6 +48,8 @@ export interface ScriptedServerOptions {
   readonly script: Script;
   /** What GET /v1/models lists. */
   readonly models?: readonly string[];
+  /** Any other key is answered with 401. Absent: every key will do. */
+  readonly acceptKey?: string;
   /** Default true. False for runs of thousands of requests: their bodies are dropped once read. */
   readonly keepBodies?: boolean;
   /** Called when an answer's last byte is written. */
@@ -60,6 +69,8 @@ export async function startScriptedServer(options: ScriptedServerOptions): Promi
   const server = http.createServer((request, response) => {
     const path = (request.url ?? '').split('?')[0];
     const dialect = DIALECTS.find((candidate) => candidate.path === path);
+    const wrongKey = options.acceptKey !== undefined && !keysOf(request).includes(options.acceptKey);
+    if (wrongKey) return sendJson(response, 401, (dialect ?? anthropicDialect).errorBody(WRONG_KEY));
     if (request.method === 'GET' && path === '/v1/models') return sendModels(response, options.models ?? ['scripted']);
     if (request.method !== 'POST' || dialect === undefined) return sendJson(response, 404, { error: 'not found' });
     const record: RecordedRequest = {
@@ -198,6 +209,16 @@ function headersOf(request: http.IncomingMessage): Record<string, string> {
 }
 
 const keyOf = (request: http.IncomingMessage): string => (request.headers.authorization ?? '').replace(/^Bearer /, '');
+
+const keysOf = (request: http.IncomingMessage) => [keyOf(request), request.headers['x-api-key']];
+
+const WRONG_KEY: ScriptedError = {
+  status: 401,
+  anthropicType: 'authentication_error',
+  openaiType: 'invalid_request_error',
+  openaiCode: 'invalid_api_key',
+  message: 'This key is not valid.',
+};
 
 function sendModels(response: http.ServerResponse, models: readonly string[]): void {
   const data = models.map((id) => ({ id, object: 'model', type: 'model', display_name: id, created: 0 }));
