@@ -16,7 +16,10 @@ import type { LoopDeps } from './loop-deps.ts';
 import { pickModel } from './pick-model.ts';
 import { restatedOf } from './restate.ts';
 
-type Compact = Extract<AgentEffect, { type: 'compact' }>;
+type Compact = Extract<AgentEffect, { type: 'compact' }> & {
+  /** What the user wants kept in particular. */
+  readonly focus?: string;
+};
 
 /** A pass of the last resort, in the journal beside the names of processors. */
 const CUT_TO_FIT = 'cutToFit';
@@ -33,7 +36,7 @@ export async function compactContext(
   deps: LoopDeps,
   start: EventOf<'msg.start'>,
   specs: readonly ToolSpec[],
-  { op, why, model: index }: Compact,
+  { op, why, model: index, focus = deps.memory.window.wish ?? '' }: Compact,
   signal: AbortSignal,
 ): Promise<void> {
   const model = pickModel(start, index);
@@ -57,7 +60,7 @@ export async function compactContext(
     why === 'too_long' ? Math.min(REFUSED_TARGET, deps.contextSettings.target) : deps.contextSettings.target;
   const target = Math.max(share * taken, Math.min(sizeOf([]) + LEAST_SHARE * taken, 0.7 * taken));
   const { charsPerToken } = scale;
-  const passed = await runPasses(deps, start, { draft, why, target, charsPerToken, size }, signal);
+  const passed = await runPasses(deps, start, { draft, why, focus, target, charsPerToken, size }, signal);
   if (signal.aborted) return;
   let last = passed.draft;
   // A character may be a quarter of a token or more than one: where the opening is too long, it gets less room.

@@ -12,6 +12,8 @@ import { summarize } from './summarize.ts';
 export interface PassesInput {
   readonly draft: Draft;
   readonly why: CompactReason;
+  /** What to keep in particular; '' for nothing. */
+  readonly focus: string;
   /** Tokens that are aimed for. */
   readonly target: number;
   readonly charsPerToken: number;
@@ -29,7 +31,7 @@ export interface Passed {
 export async function runPasses(
   deps: LoopDeps,
   start: EventOf<'msg.start'>,
-  { draft, why, target, charsPerToken, size }: PassesInput,
+  { draft, why, focus, target, charsPerToken, size }: PassesInput,
   signal: AbortSignal,
 ): Promise<Passed> {
   const { keepRecent, processors = DEFAULT_PROCESSORS } = deps.contextSettings;
@@ -45,7 +47,7 @@ export async function runPasses(
     let next: Draft;
     if (step.type === 'done') next = step.draft;
     else {
-      next = step.apply(await summaryOf(deps, start, step.older, now.summary, signal));
+      next = step.apply(await summaryOf(deps, start, { older: step.older, earlier: now.summary, focus }, signal));
       isWanted = false;
     }
     if (next !== now) changed.push(settings.use);
@@ -58,15 +60,12 @@ export async function runPasses(
 async function summaryOf(
   deps: LoopDeps,
   start: EventOf<'msg.start'>,
-  older: readonly ModelMessage[],
-  earlier: string | null,
+  about: { readonly older: readonly ModelMessage[]; readonly earlier: string | null; readonly focus: string },
   signal: AbortSignal,
 ): Promise<string | null> {
-  const { tokens, window } = deps.memory;
+  const { tokens } = deps.memory;
   const question = {
-    older,
-    earlier,
-    focus: window.wish ?? '',
+    ...about,
     model: start.smallModel,
     window: deps.contextWindow(start.smallModel),
     tokens,

@@ -1,7 +1,7 @@
 // What a loop holds in memory: the folds of its agent's events that its prompts are made of. Rebuilt from the journal at any time.
 
 import type { ToldFacts } from '../llm/context/facts.ts';
-import { EMPTY_HISTORY, foldHistory, type History } from '../llm/context/history.ts';
+import { EMPTY_HISTORY, foldHistory, type History, isTakenOut } from '../llm/context/history.ts';
 import { foldTokens, NO_TOKENS, type TokenMemory } from '../llm/context/token-estimate.ts';
 import { foldWindow, NO_WINDOW, type WindowMemory } from '../llm/context/window-memory.ts';
 import type { JournalEvent } from '../shared/events.ts';
@@ -40,7 +40,7 @@ export function foldAgentMemory(memory: AgentMemory, event: JournalEvent, id: st
   memory.tokens = foldTokens(memory.tokens, event, memory.history.messages);
   memory.window = foldWindow(memory.window, event);
   memory.permissions = foldPermissions(memory.permissions, event);
-  if (event.type === 'compact.done') {
+  if (event.type === 'compact.done' || isTakenOut(event)) {
     // What was told stood in what is gone now.
     memory.told = new Map();
     memory.prompt = { hash: '', count: 0 };

@@ -12,7 +12,7 @@ const TASK_FILES = 20;
 
 export function restatedOf({ state, permissions }: AgentMemory, root: string): Restated {
   return {
-    bodies: state.messages.map(({ body }) => body),
+    bodies: spoken(state).map(({ body }) => body),
     changedFiles: [...new Set(filesOf(state, root))],
     grants: [...new Set(permissions.grants.map(sessionScope))],
   };
@@ -25,7 +25,7 @@ export function taskOf({ state, history }: AgentMemory, root: string, recent: nu
     .flatMap(({ rawArgs }) => [...rawArgs.matchAll(/"(?:file_path|path)"\s*:\s*"([^"\\]+)"/g)].map(([, path]) => path));
   const touched = named.flatMap((path) => (path === undefined ? [] : [fromRoot(path, root)]));
   return {
-    words: state.messages
+    words: spoken(state)
       .slice(-TASK_MESSAGES)
       .map(({ body }) => body)
       .join('\n'),
@@ -36,6 +36,8 @@ export function taskOf({ state, history }: AgentMemory, root: string, recent: nu
     files: [...new Set([...filesOf(state, root), ...touched])].slice(-TASK_FILES),
   };
 }
+
+const spoken = ({ messages }: AgentMemory['state']) => messages.filter(({ outside }) => outside === undefined);
 
 const filesOf = ({ messages }: AgentMemory['state'], root: string): readonly string[] =>
   messages.flatMap(({ toolHistory }) =>

@@ -1,6 +1,7 @@
 // State is the fold of the journal (SPEC O4, O5). This file owns that fold; the waiting messages, which are in the inbox and
 // not yet in the journal, are added by whoever reads both. Events come here with their payloads inline.
 
+import { isTakenOut } from '../llm/context/history.ts';
 import { type EventOf, inlineOf, type JournalEvent, type Journaled } from '../shared/events.ts';
 import { addUsage, NO_USAGE, toolCallsOf } from '../shared/messages.ts';
 import { agentModeOf } from '../shared/modes.ts';
@@ -95,6 +96,7 @@ function applyEvent(state: State, event: JournalEvent): State {
       return {
         ...inMessage(state, () => ({
           status: event.status,
+          ...(isTakenOut(event) ? { outside: 'declined' } : {}),
           answerSummary: inlineOf(event.answer),
           updates: [],
           endedAt: event.at,
@@ -122,6 +124,7 @@ function startMessage(state: State, event: EventOf<'msg.start'>): State {
     steps: 0,
     usage: NO_USAGE,
     spending: NOTHING_SPENT,
+    ...(event.command ? { outside: 'command' } : {}),
     startedAt: event.at,
     endedAt: null,
   };

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
 import type { Odin } from '../orchestrator/api.ts';
 import { cleanLine, cleanText } from '../shared/clean-text.ts';
-import type { Limits } from '../shared/events.ts';
+import type { CompactCommand, Limits } from '../shared/events.ts';
 import { isMode, MODES, type Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
 import { createAsker, type QuestionFeed } from './ask-user.ts';
@@ -32,6 +32,7 @@ export interface LinePrompt {
 
 const HELP = `Type a message and press Enter. While one runs, more can be typed: they are done one after the other.
   /mode ask|plan|edit   the mode of what is typed next; ask and plan only read
+  /compact [words]      make the context smaller now; the words say what to keep in particular
   /help                 this
   /quit                 leave (Ctrl-D too)
 When Odin asks something, type y, s, a, n or w and press Enter.
@@ -72,6 +73,11 @@ export async function linePrompt(odin: Odin, options: LinePrompt): Promise<numbe
       else say(`modes: ${MODES.join(', ')}. Now: ${mode}.`);
     } else if (text === '/help') {
       say(HELP);
+    } else if (command === '/compact') {
+      const focus = text.slice('/compact'.length).trim();
+      await session.submit(mode, text, { type: 'compact', ...(focus === '' ? {} : { focus }) });
+    } else if (text === '/login') {
+      say('A key takes effect with the next start: /quit, then `odin login`.');
     } else if (text === '/quit' || text === '/exit') {
       reader.close();
     } else if (/^\/[a-z]+$/.test(text)) {
@@ -141,8 +147,9 @@ function followedSession(
   return {
     sid,
     running: () => unfinished.size,
-    async submit(mode: Mode, body: string) {
-      const submitted = await odin.submit(sid, { mode, body, limits, ...models });
+    async submit(mode: Mode, body: string, command?: CompactCommand) {
+      const more = command === undefined ? {} : { command };
+      const submitted = await odin.submit(sid, { mode, body, limits, ...models, ...more });
       unfinished.add(submitted.seq);
       if (submitted.position === 0) atOnce.add(submitted.seq);
       following ??= guarded('0');

@@ -7,6 +7,7 @@ import { UserError } from '../shared/outcome.ts';
 import { stepsOption, timeOption, tokensOption, usdOption, wholeNumber } from './budget-options.ts';
 import type { AgentsOptions } from './commands/agents.ts';
 import type { Answer } from './commands/answer.ts';
+import type { CompactOptions } from './commands/compact.ts';
 import type { DashboardCommandOptions } from './commands/dashboard.ts';
 import type { ExplainOptions } from './commands/explain.ts';
 import type { ForkOptions } from './commands/fork.ts';
@@ -164,6 +165,16 @@ function addRun(program: Command, settle: Settle): void {
         await settle((await import('./commands/move-files.ts')).moveFiles(type, count, options.session));
       });
   }
+  program
+    .command('compact')
+    .description('make the context of a session smaller now: older messages become a summary by the lesser model')
+    .argument('[session]', SESSION_HELP, 'last')
+    .option('--keep <text>', 'what the summary should keep in particular')
+    .option('--small-model <provider/name>', 'the model that writes the summary')
+    .addOption(jsonOption('print events, one JSON object a line'))
+    .action(async (session: string, options: CompactOptions) => {
+      await settle((await import('./commands/compact.ts')).compact(session, options));
+    });
   program
     .command('cancel')
     .description('cancel what runs in a session')

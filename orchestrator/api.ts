@@ -1,7 +1,7 @@
 // What the command line, and later the dashboard, may ask of the orchestrator. odin.ts implements it.
 
 import type { ToolResponse } from '../shared/define-tool.ts';
-import type { FileCommand, Limits, PermissionDecision, Question } from '../shared/events.ts';
+import type { Limits, MessageCommand, PermissionDecision, Question } from '../shared/events.ts';
 import type { Json } from '../shared/json.ts';
 import type { Mode } from '../shared/modes.ts';
 import type { Outcome } from '../shared/outcome.ts';
@@ -55,7 +55,7 @@ export interface OpenOptions {
   readonly redisUrl?: string;
   /** Absent: this process submits and follows only, and runs no turns. */
   readonly models?: ModelPair;
-  /** Without models: run this process's own file commands (undo, redo) when nobody else runs the workspace. */
+  /** Run this process's own commands (undo, redo, compact) when nobody else runs the workspace, and nothing but those. */
   readonly commandsOnly?: boolean;
   /** Present: nobody but this process uses the folder, and no queue is opened for it. */
   readonly task?: TaskPlace;
@@ -120,8 +120,8 @@ export interface SubmitOptions {
   readonly smallModel?: string;
   /** Asked in this order when the model stays unavailable; absent: those of the process that runs it. */
   readonly fallbackModels?: readonly string[];
-  /** Instead of asking the planner, moves the session's file changes. */
-  readonly command?: FileCommand;
+  /** Instead of asking the planner, moves the session's file changes, or makes its context smaller. */
+  readonly command?: MessageCommand;
   /** Client id of the message: submitting the same one twice is one message. Default: a new ULID. */
   readonly mid?: string;
 }

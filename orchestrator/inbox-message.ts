@@ -1,7 +1,7 @@
 // A message as the inbox keeps it, between its submission and its msg.done.
 
 import * as z from 'zod';
-import type { FileCommand, Limits, Payload } from '../shared/events.ts';
+import type { Limits, MessageCommand, Payload } from '../shared/events.ts';
 import { MODES, type Mode } from '../shared/modes.ts';
 
 /** What a message asks for besides its mode and limits. */
@@ -10,7 +10,7 @@ export interface MessageOptions {
   readonly model?: string;
   readonly smallModel?: string;
   readonly fallbackModels?: readonly string[];
-  readonly command?: FileCommand;
+  readonly command?: MessageCommand;
 }
 
 export interface InboxMessage {
@@ -44,7 +44,12 @@ const detailsSchema = z.strictObject({
   model: z.string().exactOptional(),
   smallModel: z.string().exactOptional(),
   fallbackModels: z.array(z.string()).exactOptional(),
-  command: z.strictObject({ type: z.enum(['undo', 'redo']), count: z.int().positive() }).exactOptional(),
+  command: z
+    .discriminatedUnion('type', [
+      z.strictObject({ type: z.enum(['undo', 'redo']), count: z.int().positive() }),
+      z.strictObject({ type: z.literal('compact'), focus: z.string().exactOptional() }),
+    ])
+    .exactOptional(),
 });
 
 /** Others can write to a shared Redis, so what comes from there is checked like anything from outside. */

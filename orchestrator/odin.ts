@@ -23,8 +23,8 @@ import { openWorld, type World } from './world.ts';
 export async function openOdin(options: OpenOptions): Promise<Odin> {
   const world = await openWorld(options);
   const ownership = createOwnership(world);
-  if (options.models) await ownership.seek(options.models);
-  else if (options.commandsOnly) await ownership.ownForCommands();
+  if (options.commandsOnly) await ownership.ownForCommands(options.models);
+  else if (options.models) await ownership.seek(options.models);
   return facade(world, ownership);
 }
 

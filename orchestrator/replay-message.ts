@@ -83,7 +83,7 @@ export function replayMessage(start: EventOf<'msg.start'>): ReplayedMessage {
         return isOpen('callModel', event.op) ? null : differs(`${event.type} of ${event.op}`);
       case 'compact.done':
       case 'compact.fail':
-        return isOpen('compact', event.op) ? null : differs(`${event.type} of ${event.op}`);
+        return start.command || isOpen('compact', event.op) ? null : differs(`${event.type} of ${event.op}`);
       case 'timer.set':
         return isAsked('scheduleRetry', event.op) ? null : differs(`a timer for ${event.op}`);
       case 'tool.start':

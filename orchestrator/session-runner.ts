@@ -16,6 +16,7 @@ import { createStreamView, type StreamView } from '../shared/stream-view.ts';
 import type { ModelPair } from './api.ts';
 import type { Blobs } from './blobs.ts';
 import { claimEvent } from './claim-event.ts';
+import { startCompaction } from './compact-command.ts';
 import type { EventBus } from './event-bus.ts';
 import { runFileCommand } from './file-command.ts';
 import type { Files } from './files/files.ts';
@@ -180,12 +181,13 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       if (message.removed && !started) return await finish(REMOVED);
       const start = started ?? (await startEvent(message, deps));
       if (memory.state.root === '') record(openedEvent(sid));
-      if (start.command) {
+      if (start.command && start.command.type !== 'compact') {
         if (!started) record(start);
         const end = await runFileCommand(deps.files, deps.root, memory.files, start.command, record).catch(bugEnd);
         return await finish(end);
       }
-      turn = startTurn(
+      const begin = start.command ? startCompaction : startTurn;
+      turn = begin(
         {
           ...deps.turnDeps(
             sid,
@@ -267,14 +269,20 @@ async function startEvent(message: InboxMessage, deps: RunnerDeps): Promise<Even
     mid: message.mid,
     mode: message.mode,
     body: { inline: await deps.blobs.getPayload(message.body) },
-    // A command asks no model.
-    model: message.options.command ? '' : (message.options.model ?? deps.models.model),
-    ...fallbacksOf(message, deps.models),
-    smallModel: message.options.command ? '' : (message.options.smallModel ?? deps.models.smallModel),
+    ...modelsOf(message, deps.models),
     limits: { ...deps.limits, ...message.limits },
     ...(message.options.command === undefined ? {} : { command: message.options.command }),
     at: deps.now(),
   };
+}
+
+type StartModels = Pick<EventOf<'msg.start'>, 'model' | 'smallModel' | 'fallbackModels'>;
+
+/** File changes are moved without a model; a compaction is for the planner's, by the lesser one. */
+function modelsOf(message: InboxMessage, models: ModelPair): StartModels {
+  const { command, model = models.model, smallModel = models.smallModel } = message.options;
+  if (command && command.type !== 'compact') return { model: '', smallModel: '' };
+  return { model, smallModel, ...fallbacksOf(message, models) };
 }
 
 /** None for a command, and none that is the planner's own model. */

@@ -68,6 +68,16 @@ export interface FileCommand {
   readonly count: number;
 }
 
+/** A message that has the context made smaller now (SPEC O21). */
+export interface CompactCommand {
+  readonly type: 'compact';
+  /** What to keep in particular. */
+  readonly focus?: string;
+}
+
+/** A message that is no question to the planner. */
+export type MessageCommand = FileCommand | CompactCommand;
+
 /** Hard limits of one message (SPEC E7): reached, the message stops, says which it was and keeps its state. */
 export interface Limits {
   readonly maxSteps: number;
@@ -131,7 +141,7 @@ export type JournalEvent =
       readonly limits: Limits;
       /** Asked in this order when the planner's model stays unavailable (SPEC E9). */
       readonly fallbackModels?: readonly string[];
-      readonly command?: FileCommand;
+      readonly command?: MessageCommand;
       readonly at: number;
     }
   | {

@@ -41,6 +41,8 @@ export interface Message {
   readonly usage: Usage;
   /** By model, the lesser one's included. */
   readonly spending: Spending;
+  /** It is not in the conversation with the planner: a command of the user, or declined by the model and taken out. */
+  readonly outside?: 'command' | 'declined';
   readonly startedAt: number;
   readonly endedAt: number | null;
 }

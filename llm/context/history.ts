@@ -7,6 +7,7 @@
 import { type EventOf, inlineOf, type JournalEvent } from '../../shared/events.ts';
 import type { AssistantPart, ModelMessage, ToolCallPart, ToolResultPart } from '../../shared/messages.ts';
 import { textOf, toolCallsOf } from '../../shared/messages.ts';
+import { withoutTask } from './opening.ts';
 
 export interface History {
   readonly messages: readonly ModelMessage[];
@@ -14,6 +15,19 @@ export interface History {
   readonly notes: readonly string[];
   /** Calls of the newest answer and the results that have come for them. */
   readonly open: OpenStep | null;
+  /** The message that runs, for as long as its exchange may have to be taken out again. */
+  readonly running?: Exchange;
+}
+
+interface Exchange {
+  /** Place of its question among the messages. */
+  readonly at: number;
+  /** The notes that were told with it. */
+  readonly notes: readonly string[];
+  /** Files that its calls have changed. */
+  readonly changed: readonly string[];
+  /** The opening of a compacted conversation, when the question stands in the same message behind it. */
+  readonly opening?: string;
 }
 
 interface OpenStep {
@@ -35,7 +49,8 @@ const NOT_RUN = 'Not run: the message ended before this call was made. Call it a
 export function foldHistory(history: History, event: JournalEvent): History {
   switch (event.type) {
     case 'msg.start':
-      return event.command ? history : addQuestion(history, inlineOf(event.body));
+      if (event.command) return event.command.type === 'compact' ? closeStep(history) : history;
+      return addQuestion(history, inlineOf(event.body));
     case 'files.moved':
       return { ...history, notes: [...history.notes, movedNote(event)] };
     case 'llm.req':
@@ -45,15 +60,65 @@ export function foldHistory(history: History, event: JournalEvent): History {
     case 'tool.done':
       return addResult(history, event);
     case 'compact.done':
-      return { ...history, messages: inlineOf(event.messages), open: null };
+      return compacted(history, inlineOf(event.messages));
+    case 'msg.done':
+      return endMessage(history, event);
     default:
       return history;
   }
 }
 
 function addQuestion(history: History, body: string): History {
-  const text = [...history.notes, body].join('\n\n');
-  return { messages: [...closeStep(history).messages, { role: 'user', text }], notes: [], open: null };
+  const { notes } = history;
+  const text = [...notes, body].join('\n\n');
+  const { messages } = closeStep(history);
+  return {
+    messages: [...messages, { role: 'user', text }],
+    notes: [],
+    open: null,
+    running: { at: messages.length, notes, changed: [] },
+  };
+}
+
+/**
+ * Whether the message's exchange is taken out of what is sent from here on: some models decline everything while what they have declined
+ * stands in the conversation.
+ */
+export const isTakenOut = (event: JournalEvent): boolean =>
+  event.type === 'msg.done' && event.failure?.code === 'refusal';
+
+function endMessage({ running, ...history }: History, event: EventOf<'msg.done'>): History {
+  if (running === undefined || !isTakenOut(event)) return history;
+  const before = history.messages.slice(0, running.at);
+  const last = before.at(-1);
+  // Two messages of the user in a row are not taken by every server: what has no answer is told with the next question.
+  const unanswered = last?.role === 'user' ? [withoutTask(last.text)] : [];
+  const opening = running.opening === undefined ? [] : [running.opening];
+  const notes = [...unanswered, ...opening, ...running.notes.filter((note) => note !== DECLINED), DECLINED];
+  return {
+    messages: last?.role === 'user' ? before.slice(0, -1) : before,
+    notes: running.changed.length === 0 ? notes : [...notes, changedNote(running.changed)],
+    open: null,
+  };
+}
+
+const DECLINED = '[The model declined an earlier message; it was taken out.]';
+
+const changedNote = (paths: readonly string[]): string =>
+  `[What it had changed in these files stays: ${paths.join(', ')}. Read them again before you rely on them.]`;
+
+/** The question of the message that runs is found again among what stays; else all but the opening belongs to that message. */
+function compacted({ running, ...history }: History, messages: readonly ModelMessage[]): History {
+  const next = { ...history, messages, open: null };
+  const question = running === undefined ? undefined : history.messages[running.at];
+  if (running === undefined || question?.role !== 'user') return next;
+  const { opening: _, ...rest } = running;
+  const text = running.opening === undefined ? question.text : question.text.slice(running.opening.length + 2);
+  const at = messages.findLastIndex((message) => message.role === 'user' && message.text.endsWith(text));
+  const found = messages[at];
+  if (found?.role !== 'user') return { ...next, running: { ...rest, at: Math.min(1, messages.length) } };
+  const opening = found.text === text ? {} : { opening: found.text.slice(0, -(text.length + 2)) };
+  return { ...next, running: { ...rest, ...opening, at } };
 }
 
 const movedNote = ({ direction, paths }: EventOf<'files.moved'>): string =>
@@ -82,7 +147,8 @@ function addAnswer(history: History, event: EventOf<'llm.res'>): History {
 const sendable = (parts: readonly AssistantPart[], withCalls: boolean): readonly AssistantPart[] =>
   parts.filter((part) => (part.type === 'tool_call' ? withCalls : part.type !== 'text' || part.text !== ''));
 
-function addResult(history: History, event: EventOf<'tool.done'>): History {
+function addResult(before: History, event: EventOf<'tool.done'>): History {
+  const history = withChanged(before, event);
   if (!history.open) return history;
   const result: ToolResultPart = {
     callId: event.callId,
@@ -94,6 +160,13 @@ function addResult(history: History, event: EventOf<'tool.done'>): History {
   return Object.keys(open.results).length === open.calls.length
     ? closeStep({ ...history, open })
     : { ...history, open };
+}
+
+function withChanged(history: History, { affectedFiles, data, kind }: EventOf<'tool.done'>): History {
+  const { running } = history;
+  const isChange = kind === 'ok' && typeof data === 'object' && data !== null && 'afterHash' in data;
+  if (running === undefined || !isChange) return history;
+  return { ...history, running: { ...running, changed: [...new Set([...running.changed, ...affectedFiles])] } };
 }
 
 function closeStep(history: History): History {

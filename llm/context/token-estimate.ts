@@ -7,6 +7,7 @@ import type { OpId } from '../../shared/ids.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { AssistantPart, ModelMessage, ModelRequest, ToolSpec } from '../../shared/messages.ts';
 import type { Mode } from '../../shared/modes.ts';
+import { isTakenOut } from './history.ts';
 import { countTokens } from './token-count.ts';
 
 export interface TokenMemory {
@@ -105,6 +106,8 @@ export function foldTokens(memory: TokenMemory, event: JournalEvent, messages: r
       return { ...memory, asked: null };
     case 'compact.done':
       return { ...memory, base: null };
+    case 'msg.done':
+      return isTakenOut(event) ? { ...memory, base: null } : memory;
     default:
       return memory;
   }

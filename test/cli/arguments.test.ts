@@ -30,7 +30,7 @@ const COMMANDS = [
     'doctor',
     'demo',
   ],
-  ...['questions', 'answer', 'permissions', 'trust', 'explain', 'init', 'fsck', 'replay'],
+  ...['questions', 'answer', 'permissions', 'trust', 'explain', 'init', 'fsck', 'replay', 'login', 'logout', 'compact'],
 ];
 
 describe('the command line', () => {
