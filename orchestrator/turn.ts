@@ -130,7 +130,7 @@ function withAgents(deps: GivenTurnDeps, open: (supplies: AgentSupplies) => Prom
 }
 
 /** After leaving, what the aborted effects come back with is not what happened: the next process does them anew. */
-function silenced(deps: GivenTurnDeps, isLeft: () => boolean): GivenTurnDeps {
+export function silenced(deps: GivenTurnDeps, isLeft: () => boolean): GivenTurnDeps {
   const record = (event: JournalEvent) => {
     if (!isLeft()) deps.record(event);
   };

@@ -9,7 +9,7 @@ import type { SmallModelPort } from '../shared/ports.ts';
 import { createScrub, type Scrub } from '../shared/scrub.ts';
 import type { SearchPort } from '../shared/search-port.ts';
 import { type AgentFile, readAgentFiles } from './agents/agent-files.ts';
-import type { OpenOptions } from './api.ts';
+import type { ModelPair, OpenOptions } from './api.ts';
 import { openArchive } from './archive.ts';
 import { type Blobs, openBlobs } from './blobs.ts';
 import { createRecount, type Recount } from './budget/recount.ts';
@@ -28,10 +28,12 @@ import { type Log, openLog } from './log.ts';
 import { createToolbox, type Toolbox } from './middleware/toolbox.ts';
 import { openRuleStore, type RuleStore } from './permissions-rules.ts';
 import { type AgentThreads, openAgentThreads, openHeavyPool, openPagePool } from './pool.ts';
+import { limitModels } from './provider-limits/limit-models.ts';
 import { openTurnQueue, type TurnQueue } from './queue.ts';
 import { connectRedis, type RedisHandle } from './redis.ts';
 import { openSearch } from './search.ts';
 import { openSmallModel } from './small-model.ts';
+import { learnStoredKeys } from './stored-keys.ts';
 import { isFolderTrusted } from './trust.ts';
 import { openWeb, type Web } from './web/web.ts';
 import { findRoot } from './workspace.ts';
@@ -52,6 +54,8 @@ export interface World {
   readonly search: SearchPort;
   readonly recount: Recount;
   readonly web: Web;
+  /** The models of this process, within the limits that all processes share. Absent: it runs no turns. */
+  readonly pair: ModelPair | undefined;
   readonly smallModel: SmallModelPort;
   readonly commands: Commands;
   readonly ruleStore: RuleStore;
@@ -79,6 +83,7 @@ export interface World {
 
 /** Throws UserError with one line when Redis or the settings cannot be used; then nothing stays open. */
 export async function openWorld(options: OpenOptions): Promise<World> {
+  learnStoredKeys(options.home);
   const { task } = options;
   const root = task?.root ?? findRoot(options.cwd);
   const notice = options.notice ?? (() => {});
@@ -101,6 +106,8 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
   const files = createFiles({ root, blobs, cache: cacheLimits(config) });
   const { task } = options;
   const pool = task?.pool ?? openHeavyPool();
+  const share = { redis: handle.client, isInteractive: task === undefined };
+  const pair = options.models && limitModels(options.models, config.providerLimits, share);
   const isTrusted = () => isFolderTrusted(home, task?.trustedAs ?? root);
   const { webRules } = options;
   const closing = new AbortController();
@@ -142,7 +149,8 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     search: openSearch(pool),
     recount: createRecount(pool, closing.signal),
     web,
-    smallModel: openSmallModel(options.models),
+    pair,
+    smallModel: openSmallModel(pair),
     commands,
     ruleStore,
     commandRules: createCommandRules(config, ruleStore, options.permission?.allow ?? [], () => isTrusted()),
