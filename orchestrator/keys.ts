@@ -57,6 +57,12 @@ export const keys = {
     /** Hash: item -> its patch. */
     patches: `${PREFIX}:batch:${bid}:patches`,
   }),
+  /** What all processes share of a provider: sorted sets of calls under way and of interactive ones that wait, a hash of buckets. */
+  providerLimit: (name: string) => ({
+    calls: `${PREFIX}:limit:${name}:calls`,
+    waiting: `${PREFIX}:limit:${name}:waiting`,
+    buckets: `${PREFIX}:limit:${name}:buckets`,
+  }),
   /** Sorted set: batches by when they were submitted. */
   batches: `${PREFIX}:batches`,
   /** Hash: worker -> what it is and does; and when each gave its last sign of life, by Redis' clock. */

@@ -3,11 +3,12 @@
 // harms nobody. They know numbers, epochs and bytes, never the meaning of an event. redis.ts defines them on each connection.
 
 import { BATCH_SCRIPTS, type BatchScripts } from './batch/scripts.ts';
+import { LIMIT_SCRIPTS, type LimitScripts } from './provider-limits/scripts.ts';
 
 type ScriptArg = string | number;
 type Script<Reply> = (keys: readonly string[], args: readonly ScriptArg[]) => Promise<Reply>;
 
-export interface OdinScripts extends BatchScripts {
+export interface OdinScripts extends BatchScripts, LimitScripts {
   readonly oenq: Script<readonly [string, ...(string | number)[]]>;
   readonly oclaim: Script<readonly [string, ...unknown[]]>;
   readonly oappend: Script<readonly [string]>;
@@ -248,6 +249,7 @@ return redis.call('DEL', KEYS[1])
 /** For ioredis' `scripts` option, so that duplicates of a connection have them too. */
 export const SCRIPTS = {
   ...BATCH_SCRIPTS,
+  ...LIMIT_SCRIPTS,
   oenq: { numberOfKeys: 5, lua: OENQ },
   oclaim: { numberOfKeys: 6, lua: OCLAIM },
   oappend: { numberOfKeys: 1, lua: OAPPEND },

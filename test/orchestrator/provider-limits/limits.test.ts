@@ -1,0 +1,168 @@
+import { describe, expect, test } from '@jest/globals';
+import { chooseModel } from '../../../llm/choose-model.ts';
+import type { Script } from '../../../llm/scripted/script.ts';
+import { startScriptedServer } from '../../../llm/scripted/server.ts';
+import type { ModelPair } from '../../../orchestrator/api.ts';
+import { keys } from '../../../orchestrator/keys.ts';
+import { limitModels, type ProviderLimits } from '../../../orchestrator/provider-limits/limit-models.ts';
+import { connectRedis, type RedisHandle } from '../../../orchestrator/redis.ts';
+import { withWorld } from '../../support/odin-world.ts';
+import { startTestRedis } from '../../support/redis.ts';
+
+interface Setting {
+  readonly redis: RedisHandle;
+  readonly models: ModelPair;
+  /** The models as another process has them: over a connection of its own. */
+  process(
+    limits: ProviderLimits,
+    isInteractive?: boolean,
+  ): Promise<(prompt: string, signal?: AbortSignal) => Promise<string>>;
+}
+
+/** `ask` resolves with the answer's text, or with the failure's code. */
+async function withModels(script: Script, use: (setting: Setting) => Promise<void>): Promise<void> {
+  const [{ home, handle, close }, server] = [await startTestRedis(), await startScriptedServer({ script })];
+  const env = { ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: server.url };
+  const chosen = await chooseModel({ flagModel: 'anthropic/scripted', userConfig: {}, env });
+  if (!chosen.ok) throw new Error(chosen.failure.message);
+  const models: ModelPair = chosen.value;
+  const handles: RedisHandle[] = [];
+  try {
+    await use({
+      redis: handle,
+      models,
+      async process(limits, isInteractive = false) {
+        const own = await connectRedis({ home, notice: () => {} });
+        handles.push(own);
+        const limited = limitModels(models, { anthropic: limits }, { redis: own.client, isInteractive });
+        const provider = await limited.provider('anthropic/scripted');
+        return async (prompt, signal = new AbortController().signal) => {
+          const request = { model: 'scripted', system: '', tools: [], maxOutputTokens: 100, cacheKey: 'x' };
+          const outcome = await provider.stream({ ...request, messages: [{ role: 'user', text: prompt }] }, { signal });
+          if (!outcome.ok) return outcome.failure.code;
+          return outcome.value.parts.map((part) => ('text' in part ? part.text : '')).join('');
+        };
+      },
+    });
+  } finally {
+    await Promise.all(handles.map((one) => one.close()));
+    await close();
+    await server.close();
+  }
+}
+
+/** Says how many calls were under way at most, and in which order they came. */
+function watched(): { readonly script: Script; most(): number; readonly order: string[]; open(): void } {
+  const gate = Promise.withResolvers<void>();
+  const order: string[] = [];
+  let now = 0;
+  let most = 0;
+  return {
+    order,
+    most: () => most,
+    open: () => gate.resolve(),
+    script: async ({ userText }) => {
+      order.push(userText);
+      now += 1;
+      most = Math.max(most, now);
+      if (userText === 'held') await gate.promise;
+      else await new Promise((resolve) => setTimeout(resolve, 15));
+      now -= 1;
+      return { text: userText };
+    },
+  };
+}
+
+describe('issue 7: all processes share the limits of a provider', () => {
+  test('no more calls are under way than its concurrency, whoever makes them, and all are made', async () => {
+    const seen = watched();
+    await withModels(seen.script, async ({ process }) => {
+      const both = [await process({ concurrency: 2 }), await process({ concurrency: 2 })];
+      const asked = Array.from({ length: 16 }, (_, i) => both[i % 2]?.(`call ${i}`));
+      expect(await Promise.all(asked)).toEqual(Array.from({ length: 16 }, (_, i) => `call ${i}`));
+      expect(seen.most()).toBe(2);
+    });
+  });
+
+  test('a call that a person waits for goes before those of batches that waited longer', async () => {
+    const seen = watched();
+    await withModels(seen.script, async ({ process, redis }) => {
+      const [batch, person] = [await process({ concurrency: 1 }), await process({ concurrency: 1 }, true)];
+      const { waiting } = keys.providerLimit('anthropic');
+      const first = batch('held');
+      while (seen.order.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      const rest = [batch('batch 1'), batch('batch 2')];
+      const asked = person('person');
+      while ((await redis.client.zcard(waiting)) === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      seen.open();
+      await Promise.all([first, asked, ...rest]);
+      expect(seen.order.slice(0, 2)).toEqual(['held', 'person']);
+      expect(seen.most()).toBe(1);
+    });
+  });
+
+  test('a call that is cancelled while it waits is not made, and gives its place back', async () => {
+    const seen = watched();
+    await withModels(seen.script, async ({ process, redis }) => {
+      const ask = await process({ concurrency: 1 }, true);
+      const held = ask('held');
+      while (seen.order.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      const stop = new AbortController();
+      const waits = ask('waits', stop.signal);
+      const { waiting, calls } = keys.providerLimit('anthropic');
+      while ((await redis.client.zcard(waiting)) === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      stop.abort();
+      expect(await waits).toBe('cancelled');
+      expect(await redis.client.zcard(waiting)).toBe(0);
+      seen.open();
+      expect(await held).toBe('held');
+      while ((await redis.client.zcard(calls)) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(seen.order).toEqual(['held']);
+    });
+  });
+
+  test('requests and tokens a minute are taken from buckets that fill with time', async () => {
+    await withModels(watched().script, async ({ redis, process }) => {
+      const { calls, waiting, buckets } = keys.providerLimit('anthropic');
+      const permit = (id: string, rpm: number, tpm: number, tokens: number) =>
+        redis.client.opermit([calls, waiting, buckets], [id, 0, 0, rpm, tpm, tokens, 30_000]);
+      expect(await permit('a', 2, 0, 0)).toBe(0);
+      expect(await permit('a', 2, 0, 0)).toBe(0);
+      expect(await permit('b', 2, 0, 0)).toBe(0);
+      const wait = await permit('c', 2, 0, 0);
+      expect(wait).toBeGreaterThan(1_000);
+      expect(wait).toBeLessThanOrEqual(30_000);
+      await redis.client.del(calls, waiting, buckets);
+      expect(await permit('d', 0, 1_000, 900)).toBe(0);
+      expect(await permit('e', 0, 1_000, 900)).toBeGreaterThan(1_000);
+      // It took fewer than it was given: the rest is there at once.
+      await redis.client.opermitback([calls, waiting, buckets], ['d', 1_000, -900]);
+      expect(await permit('e', 0, 1_000, 900)).toBe(0);
+      await redis.client.del(calls, waiting, buckets);
+      expect(await (await process({ tokensPerMinute: 100_000 }))('counted')).toBe('counted');
+    });
+  });
+
+  test('limits in the user’s settings hold for a run, and without any the models are as they were', async () => {
+    let now = 0;
+    let most = 0;
+    const script: Script = async ({ userText }) => {
+      now += 1;
+      most = Math.max(most, now);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      now -= 1;
+      return { text: userText };
+    };
+    const userConfig = { providerLimits: { anthropic: { concurrency: 1 } } };
+    await withWorld({ script, userConfig }, async (world) => {
+      const odin = await world.open();
+      const ask = () => world.ask(odin, odin.newSession(), { mode: 'ask', body: 'question' });
+      const runs = await Promise.all([ask(), ask(), ask()]);
+      expect(runs.map((events) => events.at(-1)?.type)).toEqual(['AgentDone', 'AgentDone', 'AgentDone']);
+      expect(most).toBe(1);
+    });
+    await withModels(script, async ({ models, redis }) => {
+      expect(limitModels(models, {}, { redis: redis.client, isInteractive: true })).toBe(models);
+    });
+  });
+});
