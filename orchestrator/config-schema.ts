@@ -162,6 +162,17 @@ export const userConfigSchema = z
   .strictObject({
     ...shared,
     worker: worker.optional(),
+    providerLimits: z
+      .record(
+        z.string().min(1),
+        z.strictObject({
+          concurrency: count('Calls at a time.').optional(),
+          requestsPerMinute: count('Calls in a minute.').optional(),
+          tokensPerMinute: count('Input and output tokens in a minute, those from a cache not counted.').optional(),
+        }),
+      )
+      .describe('What all Odin processes together may ask of a provider, by its name.')
+      .optional(),
     providers: z
       .record(z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be lower-case letters, digits and -'), ProviderConfig)
       .describe('Model servers by name; a model of one is named name/model.')
