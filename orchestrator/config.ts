@@ -43,6 +43,8 @@ export interface Config {
   /** By tool. */
   readonly tools: ToolSettings;
   readonly providers: Readonly<Record<string, ProviderConfig>>;
+  /** What all processes together may ask of a provider. */
+  readonly providerLimits: NonNullable<UserConfig['providerLimits']>;
   /** What `odin worker` does on this machine: the user's alone. */
   readonly worker: NonNullable<UserConfig['worker']>;
   readonly budget: BudgetSettings;
@@ -116,6 +118,7 @@ function settle(project: ProjectConfig, user: UserConfig, status: TrustStatus): 
     tools: mergeToolSettings(user.tools, project.tools),
     providers: user.providers ?? {},
     worker: user.worker ?? {},
+    providerLimits: user.providerLimits ?? {},
     budget,
     models: user.models ?? {},
   };
@@ -248,6 +251,9 @@ function unknownKey(
   }
   if (key === 'worker' && path.length === 0 && kind === 'project') {
     return `"worker" belongs in the user's own config, not in a project's: a repository must not say what a worker may do.`;
+  }
+  if (key === 'providerLimits' && path.length === 0 && kind === 'project') {
+    return `"providerLimits" belongs in the user's own config, not in a project's: it holds for all projects.`;
   }
   if (key === 'models' && path.length === 0 && kind === 'project') {
     return `"models" belongs in the user's own config, not in a project's: a repository must not say what a model costs.`;
