@@ -23,8 +23,8 @@ import { openWorld, type World } from './world.ts';
 export async function openOdin(options: OpenOptions): Promise<Odin> {
   const world = await openWorld(options);
   const ownership = createOwnership(world);
-  if (options.commandsOnly) await ownership.ownForCommands(options.models);
-  else if (options.models) await ownership.seek(options.models);
+  if (options.commandsOnly) await ownership.ownForCommands(world.pair);
+  else if (world.pair) await ownership.seek(world.pair);
   return facade(world, ownership);
 }
 
