@@ -25,8 +25,10 @@ export function createMeter(): Meter {
         usd = 0;
         isEstimated = false;
       }
-      if (event.type === 'ContextCompacted' && window) window = { ...window, tokens: event.tokensAfter };
-      if (event.type === 'Usage') window = event.window;
+      const isOwn = event.agent === undefined;
+      if (event.type === 'ContextCompacted' && window && isOwn) window = { ...window, tokens: event.tokensAfter };
+      // A subagent has a window of its own; what it costs is the message's.
+      if (event.type === 'Usage' && isOwn) window = event.window;
       if (event.type !== 'Usage' && event.type !== 'AuxUsage') return;
       usd = usd === null || event.costUsd === null ? null : usd + event.costUsd;
       isEstimated ||= event.estimated;

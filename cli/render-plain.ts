@@ -4,6 +4,7 @@
 
 import { cleanLine, cleanText } from '../shared/clean-text.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
+import { createAgentLines } from './agent-lines.ts';
 import { contextLine } from './context-line.ts';
 import { describeCall } from './describe-call.ts';
 import { describeEnd } from './describe-end.ts';
@@ -51,6 +52,7 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
   let text = stepText(false);
   let failed: string | null = null;
   const meter = createMeter();
+  const agents = createAgentLines({ screen, paint });
 
   function toolLine(op: string, more: Partial<OpenCall>, tool: string): void {
     const call = { ...(calls.get(op) ?? { title: cleanLine(tool) }), ...more };
@@ -66,6 +68,7 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
 
   function show(event: StreamEvent): void {
     meter.see(event);
+    if (agents.show(event)) return;
     switch (event.type) {
       case 'SessionOpened':
         screen.line(paint('dim', `session ${event.session} in ${cleanLine(event.root)}`));
@@ -149,6 +152,12 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
         screen.line(paint(event.status === 'completed' ? 'dim' : 'yellow', describeEnd(event, failed, meter.window())));
         failed = null;
         return;
+      case 'UserWord':
+        return screen.line(paint('cyan', `${cleanLine(event.by)}> ${cleanLine(event.text, MAX_DESCRIPTION)}`));
+      // Subagents have lines of their own.
+      case 'AgentSpawned':
+      case 'AgentProgress':
+      case 'AgentEnded':
       case 'StreamThinking':
       case 'Usage':
       case 'AuxUsage':

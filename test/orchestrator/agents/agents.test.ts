@@ -1,9 +1,11 @@
 // Subagents through the real parts: threads, ports, the journal, the tools and a scripted model server.
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../../llm/scripted/script.ts';
+import type { JsonObject } from '../../../shared/json.ts';
+import type { StreamEvent } from '../../../shared/stream-events.ts';
 import { only, withWorld } from '../../support/odin-world.ts';
 
 const isAgent = (turn: ScriptedTurn): boolean => turn.system.includes('You are a subagent');
@@ -48,7 +50,7 @@ test('O19 O25 C3: an agent works in its own conversation, without AgentTool, and
     expect(state.subAgents).toEqual([]);
     expect(state.agentResults).toMatchObject([{ id: 'a1-1-1', end: 'completed' }]);
     expect(await odin.replay(sid)).toMatchObject({ difference: null, open: null });
-    expect(world.logged).toEqual([]);
+    expect(world.logged.filter((line) => line.includes('agent'))).toEqual([]);
   });
 });
 
@@ -86,5 +88,179 @@ test('O25 O16 E12: eight agents edit one file at once from one message: every re
     const [diff] = await odin.diff(sid);
     expect(diff).toMatchObject({ path: 'shared.txt', added: 24, removed: 24 });
     expect(await odin.replay(sid)).toMatchObject({ difference: null });
+  });
+});
+
+/** A planner that makes these calls, then answers with what they gave; agents do what their prompt says. */
+const planner =
+  (
+    calls: readonly { readonly name: string; readonly args: JsonObject }[],
+    agent: (turn: ScriptedTurn) => ScriptedAnswer,
+  ) =>
+  (turn: ScriptedTurn): ScriptedAnswer => {
+    if (isAgent(turn)) return agent(turn);
+    return turn.stepOfMessage === 0 ? { toolCalls: calls } : { text: results(turn) };
+  };
+const agentCall = (args: JsonObject) => ({ name: 'AgentTool', args: { title: 'T', prompt: 'Work.', ...args } });
+
+test('O19 E7: a limit is never a success: steps, tokens, and each says which it was', async () => {
+  const endless = (turn: ScriptedTurn): ScriptedAnswer => ({
+    text: 'Looking on.',
+    toolCalls: [{ name: 'Grep', args: { pattern: `p${turn.requestIndex}` } }],
+  });
+  const calls = [agentCall({ budget: { max_steps: 2 } }), agentCall({ budget: { tokens: 2000 } })];
+  await withWorld({ script: planner(calls, endless) }, async (world) => {
+    const odin = await world.open();
+    const events = await world.ask(odin, odin.newSession(), { mode: 'ask', body: 'two endless agents' });
+    const ends = events.filter((event) => event.type === 'AgentEnded');
+    expect(ends.map(({ agent, end, limit }) => [agent, end, limit]).toSorted()).toEqual([
+      ['a1-1-1', 'limit', 'steps'],
+      ['a1-1-2', 'limit', 'tokens'],
+    ]);
+    const given = events.filter((event) => event.type === 'ToolResult' && event.tool === 'AgentTool');
+    expect(given.map((event) => event.type === 'ToolResult' && event.status)).toEqual(['failed', 'failed']);
+    expect(only(events, 'AgentDone').answer).toContain('limit (steps)');
+    expect(only(events, 'AgentDone')).toMatchObject({ status: 'completed' });
+  });
+});
+
+test('O19 O1: rights narrow downwards: no wider mode, no tool or model that is not there, no agent of an agent', async () => {
+  const seen: string[][] = [];
+  const agent = (turn: ScriptedTurn): ScriptedAnswer => {
+    seen.push([...turn.toolNames]);
+    return turn.stepOfMessage === 0
+      ? { toolCalls: [agentCall({}), { name: 'WriteFile', args: { file_path: 'x.txt', content: 'x' } }] }
+      : { text: results(turn) };
+  };
+  const calls = [
+    agentCall({ mode: 'edit' }),
+    agentCall({ tools: ['WriteFile'] }),
+    agentCall({ model: 'nowhere/none' }),
+    agentCall({ agent: 'nobody' }),
+    agentCall({ tools: ['Grep', 'LS'] }),
+  ];
+  await withWorld({ script: planner(calls, agent) }, async (world) => {
+    const odin = await world.open({ permission: { mode: 'accept-edits', timeoutMs: null } });
+    const events = await world.ask(odin, odin.newSession(), { mode: 'ask', body: 'go' });
+    const { answer } = only(events, 'AgentDone');
+    expect(answer).toContain('In ask mode no agent can work in edit mode');
+    expect(answer).toContain('has no tool "WriteFile"');
+    expect(answer).toContain('nowhere/none cannot be asked');
+    expect(answer).toContain('no custom agent "nobody"');
+    expect(answer).toContain('There is no tool "AgentTool"');
+    expect(answer).toContain('There is no tool "WriteFile"');
+    expect(seen[0]?.toSorted()).toEqual(['Grep', 'LS']);
+    expect(existsSync(join(world.project, 'x.txt'))).toBe(false);
+    expect(events.filter(({ type }) => type === 'AgentSpawned')).toHaveLength(1);
+  });
+});
+
+test('O19 O25: background agents: their ids come at once, their results are told, waited for, and never lost', async () => {
+  const gate = Promise.withResolvers<void>();
+  const facts: string[] = [];
+  const script = async (turn: ScriptedTurn): Promise<ScriptedAnswer> => {
+    if (isAgent(turn)) {
+      if (turn.messagesText.includes('slow')) await gate.promise;
+      return { text: `result of ${turn.messagesText.includes('slow') ? 'slow' : 'fast'}` };
+    }
+    facts.push(turn.messagesText);
+    if (turn.userText.includes('next')) return { text: 'heard' };
+    if (turn.stepOfMessage === 0) {
+      return {
+        toolCalls: [agentCall({ prompt: 'fast', background: true }), agentCall({ prompt: 'slow', background: true })],
+      };
+    }
+    if (turn.stepOfMessage === 1) return { toolCalls: [{ name: 'AgentTool', args: { result_of: 'a1-1-1' } }] };
+    setTimeout(() => gate.resolve(), 50);
+    return { text: `first: ${results(turn)}` };
+  };
+  await withWorld({ script }, async (world) => {
+    const odin = await world.open();
+    const sid = odin.newSession();
+    const events = await world.ask(odin, sid, { mode: 'ask', body: 'background' });
+    const { answer, status } = only(events, 'AgentDone');
+    expect(status).toBe('completed');
+    expect(answer).toContain('first: result of fast');
+    expect(answer).toContain('result of slow');
+    await world.ask(odin, sid, { mode: 'ask', body: 'next' });
+    expect(facts.at(-1)).toContain('background agent a1-1-2 (T) has ended: completed');
+    expect(await odin.replay(sid)).toMatchObject({ difference: null });
+  });
+});
+
+test('O19 O25: a cancelled message cancels its agents; one agent can be told something, and be cancelled alone', async () => {
+  const words = Promise.withResolvers<string>();
+  const script = async (turn: ScriptedTurn): Promise<ScriptedAnswer> => {
+    if (!isAgent(turn)) {
+      if (turn.stepOfMessage > 0) return { text: results(turn) };
+      return { toolCalls: [agentCall({ prompt: 'listener' }), agentCall({ prompt: 'stuck' })] };
+    }
+    if (turn.messagesText.includes('stuck')) return new Promise(() => {});
+    if (turn.userText.includes('hear me')) words.resolve(turn.userText);
+    if (turn.messagesText.includes('hear me')) return { text: 'heard you' };
+    return { toolCalls: [{ name: 'Grep', args: { pattern: `p${turn.requestIndex}` } }], delayMs: 100 };
+  };
+  await withWorld({ script }, async (world) => {
+    const odin = await world.open();
+    const sid = odin.newSession();
+    const stop = new AbortController();
+    const events: StreamEvent[] = [];
+    const stream = odin.follow(sid, { from: '$', signal: stop.signal });
+    await odin.submit(sid, { mode: 'ask', body: 'go', limits: { maxSteps: 200 } });
+    for await (const event of stream) {
+      events.push(event);
+      if (event.type === 'AgentProgress' && event.step === 1) {
+        await odin.agent(sid, 'a1-1-1', { type: 'say', text: 'hear me', by: 'test' });
+        await odin.agent(sid, 'a1-1-2', { type: 'cancel', by: 'test' });
+      }
+      if (event.type === 'AgentDone') stop.abort();
+    }
+    const ends = events.filter((event) => event.type === 'AgentEnded').map(({ agent, end }) => [agent, end]);
+    expect(ends.toSorted()).toEqual([
+      ['a1-1-1', 'completed'],
+      ['a1-1-2', 'cancelled'],
+    ]);
+    expect(only(events, 'AgentDone')).toMatchObject({ status: 'completed' });
+    await expect(odin.agent(sid, 'a1-1-1', { type: 'cancel', by: 'test' })).rejects.toThrow('No agent a1-1-1 works');
+    const again: StreamEvent[] = [];
+    const second = new AbortController();
+    const follow = odin.follow(sid, { from: '$', signal: second.signal });
+    await odin.submit(sid, { mode: 'ask', body: 'go again', limits: { maxSteps: 200 } });
+    for await (const event of follow) {
+      again.push(event);
+      if (event.type === 'AgentProgress' && event.step === 1) await odin.cancel(sid, 'test');
+      if (event.type === 'AgentDone') second.abort();
+    }
+    expect(only(again, 'AgentDone')).toMatchObject({ status: 'cancelled' });
+    expect(again.flatMap((event) => (event.type === 'AgentEnded' ? [event.end] : []))).toEqual([
+      'cancelled',
+      'cancelled',
+    ]);
+  });
+});
+
+test('O19: agents of the folder and of the user: described to the planner; untrusted text is no order and names no model', async () => {
+  const systems: string[] = [];
+  const descriptions: string[] = [];
+  const script = (turn: ScriptedTurn): ScriptedAnswer => {
+    if (isAgent(turn)) {
+      systems.push(turn.system);
+      return { text: `tools: ${turn.toolNames.join(' ')} model: ${turn.model}` };
+    }
+    descriptions.push(JSON.stringify(turn.body));
+    return turn.stepOfMessage === 0 ? { toolCalls: [agentCall({ agent: 'reviewer' })] } : { text: results(turn) };
+  };
+  const file =
+    '---\ndescription: Reviews a change\nmode: ask\ntools: Grep, ReadFile, WriteFile\nmodel: anthropic/costly\n---\nYou review strictly.\n';
+  const files = { '.odin/agents/reviewer.md': file, '.odin/agents/broken.md': 'no front matter' };
+  await withWorld({ script, files }, async (world) => {
+    const odin = await world.open({ permission: { mode: 'accept-edits', timeoutMs: null } });
+    const events = await world.ask(odin, odin.newSession(), { mode: 'edit', body: 'review' });
+    expect(descriptions[0]).toContain('reviewer: Reviews a change');
+    expect(only(events, 'AgentSpawned')).toMatchObject({ kind: 'reviewer', mode: 'ask', model: 'anthropic/scripted' });
+    expect(only(events, 'AgentDone').answer).toContain('tools: Grep ReadFile model: scripted');
+    expect(systems[0]).toContain('<project-instructions trusted="no">');
+    expect(systems[0]).toContain('You review strictly.');
+    expect(world.noticed.some((line) => line.includes('broken.md is left out'))).toBe(true);
   });
 });
