@@ -14,10 +14,12 @@ import type { ForkOptions } from './commands/fork.ts';
 import type { FsckOptions } from './commands/fsck.ts';
 import type { InitOptions } from './commands/init.ts';
 import type { LoginOptions } from './commands/login.ts';
+import type { LogsOptions } from './commands/logs.ts';
 import type { QueueChange } from './commands/queue.ts';
 import type { ReplayOptions } from './commands/replay.ts';
 import type { RunOptions } from './commands/run.ts';
 import type { SendOptions } from './commands/send.ts';
+import type { StatsOptions } from './commands/stats.ts';
 import type { ToolOptions } from './commands/tool.ts';
 import type { TrustOptions } from './commands/trust.ts';
 import { EXIT, EXIT_CODES_HELP } from './exit-codes.ts';
@@ -446,6 +448,29 @@ function addWatching(program: Command, settle: Settle): void {
     .option('--allow-queue-actions', 'let /queues retry, promote and remove jobs, not only show them')
     .action(async (options: DashboardCommandOptions) => {
       await settle((await import('./commands/dashboard.ts')).dashboard(options));
+    });
+  program
+    .command('logs')
+    .description('what Odin has logged; it logs while ODIN_LOG is set where it runs')
+    .option('-f, --follow', 'and what it logs from now on, until Ctrl-C')
+    .option('-s, --session <id>', 'only lines about one session: its id, or the beginning of it')
+    .addOption(
+      new Option('--level <level>', 'this level and above')
+        .choices(['debug', 'info', 'warn', 'error'])
+        .default('debug'),
+    )
+    .addOption(jsonOption('the lines as they are'))
+    .action(async (options: LogsOptions) => {
+      await settle((await import('./commands/logs.ts')).logs(options));
+    });
+  program
+    .command('stats')
+    .description('tokens, money, how tools fared and what caches spared, by day, model and project')
+    .addOption(new Option('--days <n>', 'so many days, today the last').argParser(wholeNumber).default(30))
+    .option('--all', 'all projects, not only this one')
+    .addOption(jsonOption('the report as one object'))
+    .action(async (options: StatsOptions) => {
+      await settle((await import('./commands/stats.ts')).stats(options));
     });
 }
 

@@ -75,61 +75,70 @@ export async function createMetrics(deps: {
     else money.inc({ model }, usd);
   };
 
+  const take: Metrics['take'] = (sid, { id, event }, size) => {
+    const at = 'at' in event && event.at !== undefined ? event.at : since;
+    const isNew = at >= since;
+    const state = open.get(sid) ?? { claimed: 0, turn: null, step: null };
+    open.set(sid, state);
+    if (isNew) {
+      events.inc({ type: event.type });
+      bytes.inc(size);
+    }
+    switch (event.type) {
+      case 'claim':
+        if (isNew && state.claimed === event.seq) resumes.inc();
+        state.claimed = event.seq;
+        return;
+      case 'msg.start':
+        state.turn = { at, mode: event.mode };
+        return;
+      case 'llm.req':
+        state.step = { at, model: event.model };
+        return;
+      case 'llm.res': {
+        const { step } = state;
+        state.step = null;
+        if (!isNew) return;
+        if (step !== null) steps.observe({ model: step.model }, (at - step.at) / 1000);
+        return spend(step?.model ?? event.model, event.usage);
+      }
+      case 'llm.fail':
+        if (isNew && event.usage !== undefined && state.step !== null) spend(state.step.model, event.usage);
+        state.step = null;
+        return;
+      case 'aux.used':
+        if (isNew) spend(event.model, event.usage);
+        return;
+      case 'timer.set':
+        if (isNew) retries.inc({ code: event.why });
+        return;
+      case 'tool.done': {
+        // A name that no tool has is the model's own, and could be any.
+        const tool = event.kind === 'invalid' ? 'invalid' : event.name;
+        if (isNew) tools.observe({ tool, status: event.kind }, event.durationMs / 1000);
+        return;
+      }
+      case 'msg.done':
+        if (isNew && state.turn !== null) {
+          turns.observe({ mode: state.turn.mode, status: event.status }, (at - state.turn.at) / 1000);
+        }
+        state.turn = null;
+        state.step = null;
+        return;
+      // A subagent's own, with times of its own.
+      case 'agent.ev':
+        take(`${sid}/${event.aid}`, { id, event: event.event }, 0);
+        return;
+      case 'agent.done':
+        open.delete(`${sid}/${event.aid}`);
+        return;
+      default:
+    }
+  };
+
   return {
     contentType: register.contentType,
-    take(sid, { event }, size) {
-      const at = 'at' in event && event.at !== undefined ? event.at : since;
-      const isNew = at >= since;
-      const state = open.get(sid) ?? { claimed: 0, turn: null, step: null };
-      open.set(sid, state);
-      if (isNew) {
-        events.inc({ type: event.type });
-        bytes.inc(size);
-      }
-      switch (event.type) {
-        case 'claim':
-          if (isNew && state.claimed === event.seq) resumes.inc();
-          state.claimed = event.seq;
-          return;
-        case 'msg.start':
-          state.turn = { at, mode: event.mode };
-          return;
-        case 'llm.req':
-          state.step = { at, model: event.model };
-          return;
-        case 'llm.res': {
-          const { step } = state;
-          state.step = null;
-          if (!isNew) return;
-          if (step !== null) steps.observe({ model: step.model }, (at - step.at) / 1000);
-          return spend(step?.model ?? event.model, event.usage);
-        }
-        case 'llm.fail':
-          if (isNew && event.usage !== undefined && state.step !== null) spend(state.step.model, event.usage);
-          state.step = null;
-          return;
-        case 'aux.used':
-          if (isNew) spend(event.model, event.usage);
-          return;
-        case 'timer.set':
-          if (isNew) retries.inc({ code: event.why });
-          return;
-        case 'tool.done': {
-          // A name that no tool has is the model's own, and could be any.
-          const tool = event.kind === 'invalid' ? 'invalid' : event.name;
-          if (isNew) tools.observe({ tool, status: event.kind }, event.durationMs / 1000);
-          return;
-        }
-        case 'msg.done':
-          if (isNew && state.turn !== null) {
-            turns.observe({ mode: state.turn.mode, status: event.status }, (at - state.turn.at) / 1000);
-          }
-          state.turn = null;
-          state.step = null;
-          return;
-        default:
-      }
-    },
+    take,
     async text(watch) {
       const all = watch.all();
       for (const status of STATUSES) sessions.set({ status }, all.filter((one) => one.status === status).length);

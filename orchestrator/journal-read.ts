@@ -74,7 +74,12 @@ export async function* followLog(
   let lastLive = newestLive[0]?.[0] ?? '0';
   if (signal.aborted) return;
   const reader = await handle.duplicate();
-  const stop = (): void => reader.disconnect();
+  let isStopped = false;
+  // Twice would keep the process for the two seconds that ioredis gives a socket to close.
+  const stop = (): void => {
+    if (!isStopped) reader.disconnect();
+    isStopped = true;
+  };
   signal.addEventListener('abort', stop, { once: true });
   try {
     while (!signal.aborted) {
@@ -89,7 +94,7 @@ export async function* followLog(
     if (!signal.aborted) throw error;
   } finally {
     signal.removeEventListener('abort', stop);
-    reader.disconnect();
+    stop();
   }
 }
 

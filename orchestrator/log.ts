@@ -2,7 +2,7 @@
 // No prompts and no file contents go here, and everything is scrubbed of secrets (SAFETY 6): pino's own redaction knows only paths.
 
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Scrub, scrubJson } from '../shared/scrub.ts';
 
@@ -14,7 +14,7 @@ export interface LogFile {
   flushed(): Promise<void>;
 }
 
-/** The log of a process, or one that drops everything. pino is loaded with the first line. */
+/** The log of a process, or one that drops everything. What names an error is one; pino is loaded with the first line. */
 export function openLog(home: string, isOn: boolean, scrub: Scrub): LogFile {
   let logger: Promise<Logger> | undefined;
   let last: Promise<void> = Promise.resolve();
@@ -23,16 +23,20 @@ export function openLog(home: string, isOn: boolean, scrub: Scrub): LogFile {
       if (!isOn) return;
       logger ??= openLogger(home);
       // A log that cannot be written must not stop what it tells of.
-      last = logger.then((open) => open.info(scrubJson(detail, scrub), scrub(message))).catch(() => {});
+      const level = 'error' in detail ? 'error' : 'info';
+      last = logger.then((open) => open[level](scrubJson(detail, scrub), scrub(message))).catch(() => {});
     },
     flushed: () => last,
   };
 }
 
+/** Where `odin logs` reads. */
+export const logPath = (home: string): string => join(home, 'logs', 'odin.log');
+
 async function openLogger(home: string): Promise<Logger> {
   const { pino } = await import('pino');
-  const folder = join(home, 'logs');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const destination = pino.destination({ dest: join(folder, 'odin.log'), mode: 0o600, append: true, sync: true });
+  const dest = logPath(home);
+  mkdirSync(dirname(dest), { recursive: true, mode: 0o700 });
+  const destination = pino.destination({ dest, mode: 0o600, append: true, sync: true });
   return pino({ base: { pid: process.pid } }, destination);
 }

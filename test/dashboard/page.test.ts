@@ -288,7 +288,7 @@ inBrowser(
       await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
       const [question] = await owner.questions();
       await owner.answer(question?.id ?? '', 'deny', { by: EVIL, word: EVIL });
-      await page.locator('.note.bad', { hasText: 'bad_request' }).waitFor();
+      await page.locator('.note.bad', { hasText: 'bad_request' }).first().waitFor();
       expect(await page.locator('img, script:not([src="/app.js"]), [onerror]').count()).toBe(0);
       const text = await page.locator('body').innerText();
       expect(text).toContain('<U+202E>');
