@@ -14,7 +14,16 @@ const dist = join(root, 'dist');
 const KEEP_MS = 24 * 60 * 60 * 1000;
 
 /** Packages that find files of their own by path (a worker, a binary, style sheets), or that load native code. */
-const external = ['@vscode/ripgrep', 'piscina', 'jsdom', '@napi-rs/keyring', 'msgpackr-extract'];
+const external = [
+  'fastify',
+  '@bull-board/*',
+  'prom-client',
+  '@vscode/ripgrep',
+  'piscina',
+  'jsdom',
+  '@napi-rs/keyring',
+  'msgpackr-extract',
+];
 
 /** Its main file hides its imports from bundlers; this one does not. */
 const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' };
@@ -88,8 +97,18 @@ const result = await build({
   logLevel: 'error',
 }).catch(() => process.exit(1));
 
+// The dashboard's page is served as it is, from beside the code that serves it.
+const page = readdirSync(join(root, 'dashboard', 'page')).map((file) => ({
+  input: `dashboard/page/${file}`,
+  output: `page/${file}`,
+  contents: readFileSync(join(root, 'dashboard', 'page', file)),
+}));
+
 const name = createHash('sha256')
   .update(result.outputFiles.map((file) => `${relative(dist, file.path)} ${file.hash}`).join('\n'))
+  .update(
+    page.map(({ output, contents }) => `${output} ${createHash('sha256').update(contents).digest('hex')}`).join('\n'),
+  )
   .digest('hex')
   .slice(0, 12);
 if (!existsSync(join(dist, name))) {
@@ -99,12 +118,20 @@ if (!existsSync(join(dist, name))) {
     mkdirSync(join(path, '..'), { recursive: true });
     writeFileSync(path, file.contents);
   }
+  mkdirSync(join(unfinished, 'page'), { recursive: true });
+  for (const { output, contents } of page) writeFileSync(join(unfinished, output), contents);
   renameSync(unfinished, join(dist, name));
 }
 
 // Packages are covered by npm's own record of them: it changes with every install.
 const ours = Object.keys(result.metafile.inputs).filter((path) => !path.split(/[/\\]/).includes('node_modules'));
-const inputs = [...ours, 'package.json', 'scripts/build.mjs', 'node_modules/.package-lock.json'].map((path) => {
+const inputs = [
+  ...ours,
+  ...page.map(({ input }) => input),
+  'package.json',
+  'scripts/build.mjs',
+  'node_modules/.package-lock.json',
+].map((path) => {
   const { size, mtimeMs } = statSync(join(root, path));
   return [path.split(sep).join('/'), size, mtimeMs];
 });
