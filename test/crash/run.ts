@@ -54,6 +54,14 @@ const SCRIPTS: Readonly<Record<string, CrashScript>> = {
       return { result, goals: turnsGoals(result), resumeP95Ms: null, notes: turnsNotes(result) };
     },
   },
+  paths: {
+    kills: 5000,
+    async run(folder, kills, random) {
+      const { killOnPaths, pathsGoals, pathsNotes } = await import('./paths.ts');
+      const found = await killOnPaths(folder, kills, random);
+      return { goals: pathsGoals(found), notes: pathsNotes(found) };
+    },
+  },
   resume: {
     kills: 10,
     async run(folder, kills, random) {

@@ -10,9 +10,21 @@ export interface TurnsOrder {
   readonly home: string;
   readonly redisUrl?: string;
   readonly leaseMs?: number;
+  /** Questions wait for an answer from another process; else they are answered as `accept-edits` does. */
+  readonly asks?: boolean;
+  /** Before the model is asked again. */
+  readonly retryMs?: number;
 }
 
-const { url, project, home, redisUrl, leaseMs } = JSON.parse(process.argv[2] ?? '') as TurnsOrder;
+const {
+  url,
+  project,
+  home,
+  redisUrl,
+  leaseMs,
+  asks = false,
+  retryMs = 20,
+} = JSON.parse(process.argv[2] ?? '') as TurnsOrder;
 const chosen = await chooseModel({
   flagModel: 'anthropic/scripted',
   flagSmallModel: 'anthropic/small',
@@ -25,8 +37,8 @@ const odin = await openOdin({
   models: chosen.value,
   ...(redisUrl === undefined ? {} : { redisUrl }),
   ...(leaseMs === undefined ? {} : { leaseMs }),
-  permission: { mode: 'accept-edits', timeoutMs: null, allow: ['echo *'] },
-  retryDelayMs: () => 20,
+  permission: { mode: asks ? 'ask' : 'accept-edits', timeoutMs: null, allow: ['echo *', 'sleep *'] },
+  retryDelayMs: () => retryMs,
   log: (message, detail) => {
     if (process.env['ODIN_CHILD_LOG']) process.stderr.write(`${process.pid} ${message} ${JSON.stringify(detail)}\n`);
   },
