@@ -33,6 +33,7 @@ describe('docs/ says what is so', () => {
     const pages = await Promise.all(
       [
         'getting-started',
+        'dashboard',
         'instructions',
         'modes',
         'configuration',

@@ -60,6 +60,8 @@ async function faults(page: Page): Promise<readonly string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
 
+const userConfig = { models: { 'anthropic/scripted': { price: [3, 15, 0.3, 3.75] } } };
+
 const files = {
   'src/retry.ts':
     'export const delays = [100, 200, 400];\n\nexport function delayFor(attempt: number): number {\n  return delays[attempt] ?? 400;\n}\n',
@@ -121,7 +123,7 @@ inBrowser(
   'C5: a session is watched live, its question is answered, the page outlives a restart of its server and misses nothing',
   async () => {
     const hold = Promise.withResolvers<void>();
-    await withWorld({ script: worker(hold.promise), files }, async (world: World) => {
+    await withWorld({ script: worker(hold.promise), files, userConfig }, async (world: World) => {
       const owner = await world.open({ permission: { mode: 'ask', timeoutMs: null } });
       const other = owner.newSession();
       await world.ask(owner, other, { mode: 'ask', body: 'Where is the retry policy decided?' });
@@ -179,6 +181,10 @@ inBrowser(
       expect(await faults(page)).toEqual([]);
       await page.evaluate('scrollTo(0, 0)');
       await shot(page, 'session-1440');
+      await page.evaluate("document.querySelector('.timeline').scrollIntoView()");
+      await page.evaluate('scrollBy(0, -60)');
+      await shot(page, 'timeline-1440');
+      await page.evaluate('scrollTo(0, 0)');
       await page.emulateMedia({ colorScheme: 'dark' });
       expect(await faults(page)).toEqual([]);
       await shot(page, 'session-dark-1440');
