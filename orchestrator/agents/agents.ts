@@ -9,6 +9,7 @@ import type { EventOf, JournalEvent, Limits } from '../../shared/events.ts';
 import type { OpId } from '../../shared/ids.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { cancelled, fail, type Outcome, ok } from '../../shared/outcome.ts';
+import type { AgentResult } from '../../shared/state.ts';
 import { getModeTools } from '../../tools/registry.ts';
 import { type AgentHost, type AgentHostDeps, startAgent } from './agent-host.ts';
 
@@ -128,10 +129,14 @@ export function createAgents(
     },
     async settle(end) {
       if (end.status !== 'completed') agents.cancelAll('parent');
-      const late = await Promise.all([...hosts.values()].map((agent) => agent.end));
-      if (end.status !== 'completed' || late.length === 0) return end;
-      // The planner has not heard of them; it is told with the next message.
-      return { ...end, answer: [end.answer, ...late.map(noteOf)].join('\n\n') };
+      await Promise.all([...hosts.values()].map((agent) => agent.end));
+      if (end.status !== 'completed') return end;
+      // The planner has not heard of these; it is told with the next message.
+      const { state, told } = parent.memory;
+      const unheard = state.agentResults.filter(
+        ({ id, background }) => background && id.startsWith(`a${start.seq}-`) && !told.has(`ended:${id}`),
+      );
+      return { ...end, answer: [end.answer, ...unheard.map(noteOf)].join('\n\n') };
     },
     cancelAll(by) {
       for (const agent of hosts.values()) agent.cancel(by);
@@ -181,7 +186,7 @@ function limitsOf(parent: Limits, { budget = {} }: AgentOrder): Limits {
   };
 }
 
-function noteOf({ id, title, end, limit, answer }: AgentReport): string {
+function noteOf({ id, title, end, limit, text: answer }: AgentResult): string {
   const how = limit === null ? end : `${end} (${limit})`;
   const text = answer.length > MAX_NOTE_CHARS ? `${answer.slice(0, MAX_NOTE_CHARS)}…` : answer;
   return `[Background agent ${id}, ${title}: ${how}]\n${text}`;
