@@ -70,6 +70,21 @@ const SCRIPTS: Readonly<Record<string, CrashScript>> = {
       return { goals: resumeGoals(times), notes: resumeNotes(times) };
     },
   },
+  redis: {
+    kills: 100,
+    async run(folder, kills, random) {
+      const { killRedisUnderLoad } = await import('./redis-kills.ts');
+      const { goals, acknowledged } = await killRedisUnderLoad(folder, kills, random);
+      return { goals, notes: [`${acknowledged} events were acknowledged`] };
+    },
+  },
+  claims: {
+    kills: 10_000,
+    async run(folder, claims) {
+      const { fightForSession } = await import('./redis-kills.ts');
+      return { goals: await fightForSession(folder, claims) };
+    },
+  },
   'disk-full': {
     kills: 4,
     async run(folder) {
