@@ -10,6 +10,7 @@ import type { Log } from '../log.ts';
 import { openHeavyPool } from '../pool.ts';
 import { isAlive, selfIdentity } from '../process-identity.ts';
 import type { RedisHandle } from '../redis.ts';
+import { type Allowance, openAllowance } from './allowance.ts';
 import { type Access, accessOf, addJobs, type BatchJob, followOn, openBatchQueues } from './jobs.ts';
 import { clearLeftovers } from './leftovers.ts';
 import { runTask } from './run-task.ts';
@@ -65,6 +66,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
   const leaving = new AbortController();
   const rushed = Promise.withResolvers<void>();
   const running = new Map<string, Running>();
+  const allowances = new Map<string, Allowance>();
   let idle = Promise.withResolvers<void>();
   let done = 0;
   let draining = false;
@@ -135,7 +137,8 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
     running.set(jobId, own);
     options.onChange?.();
     try {
-      const order = { bid, gen, task, root, scope: null, signal, cancelled: own.cancelled.signal };
+      const scope = (await allowanceOf(bid))?.scope ?? null;
+      const order = { bid, gen, task, root, scope, signal, cancelled: own.cancelled.signal };
       const end = await runTask(deps, order).catch((error: unknown) => {
         if (signal.aborted) throw error;
         log('a task failed', {
@@ -158,9 +161,32 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
       return 'back';
     } finally {
       running.delete(jobId);
+      await giveBack(bid);
       if (running.size === 0) idle.resolve();
       options.onChange?.();
     }
+  };
+
+  /** Of a batch that has a budget; all its tasks here share it. It is given back when none runs. */
+  const allowanceOf = async (bid: string): Promise<Allowance | null> => {
+    const known = allowances.get(bid);
+    if (known) return known;
+    const caps = (await store.status(bid))?.caps;
+    if (caps?.usd === undefined && caps?.tokens === undefined) return null;
+    const raced = allowances.get(bid);
+    if (raced) return raced;
+    const opened = openAllowance(handle.client, bid, caps, (error) =>
+      log('no budget was given', { bid, error: String(error) }),
+    );
+    allowances.set(bid, opened);
+    return opened;
+  };
+
+  const giveBack = async (bid: string): Promise<void> => {
+    if ([...running.values()].some((one) => one.bid === bid)) return;
+    const allowance = allowances.get(bid);
+    allowances.delete(bid);
+    await allowance?.close();
   };
 
   const lockLost = (signal: AbortSignal): boolean => signal.reason instanceof Fenced && !leaving.signal.aborted;

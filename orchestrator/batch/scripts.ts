@@ -9,6 +9,7 @@ export interface BatchScripts {
   readonly obskip: Script<'ok' | 'done' | 'running'>;
   readonly obrelease: Script<number>;
   readonly obretry: Script<number>;
+  readonly oballow: Script<string>;
   readonly obbeat: Script<readonly string[]>;
 }
 
@@ -84,6 +85,16 @@ if begun > 0 then redis.call('HDEL', KEYS[1], 'cancelled', 'endedAt') end
 return begun
 `;
 
+// oballow: a piece of what is left of a budget. Sent twice it may give two, of which one is lost: too little is spent, never too much.
+// KEYS meta   ARGV field of what was given, the whole, what is wanted   -> what is given
+const OBALLOW = `
+local left = tonumber(ARGV[2]) - tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or '0')
+local piece = math.min(left, tonumber(ARGV[3]))
+if piece <= 0 then return '0' end
+redis.call('HINCRBYFLOAT', KEYS[1], ARGV[1], string.format('%.12f', piece))
+return string.format('%.12f', piece)
+`;
+
 // obbeat: a worker is alive, by Redis' clock, so that no two machines' clocks need agree; those that were silent for long are forgotten.
 // KEYS workers, beats   ARGV worker or '', what it is, milliseconds after which one is forgotten
 // -> worker, what it is, milliseconds since its last beat...
@@ -116,5 +127,6 @@ export const BATCH_SCRIPTS = {
   obskip: { numberOfKeys: 5, lua: OBSKIP },
   obrelease: { numberOfKeys: 2, lua: OBRELEASE },
   obretry: { numberOfKeys: 6, lua: OBRETRY },
+  oballow: { numberOfKeys: 1, lua: OBALLOW },
   obbeat: { numberOfKeys: 2, lua: OBBEAT },
 } as const;

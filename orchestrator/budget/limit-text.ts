@@ -37,6 +37,7 @@ export function nearText(limit: LimitKind, used: number, cap: number): string {
 
 const OF: Readonly<Record<string, string>> = {
   agent: 'this agent',
+  batch: "the batch's tasks in this process",
   message: 'this message',
   session: 'this session',
   process: 'all that runs in this Odin',

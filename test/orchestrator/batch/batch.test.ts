@@ -22,16 +22,16 @@ const resultOf = async ({ store }: BatchWorld, bid: string, item: string) => (aw
 describe('SPEC O19: a batch', () => {
   test('runs each task once in a copy of its own, though it is submitted twice and two processes work on it', async () => {
     await withBatchWorld(script, async (world) => {
-      const tasks = Array.from({ length: 24 }, (_, i) =>
+      const tasks = Array.from({ length: 16 }, (_, i) =>
         i % 2 === 0 ? { id: `w${i}`, prompt: `write f${i}.txt`, mode: 'edit' } : { prompt: `question ${i}` },
       );
       const [first, second] = [await world.submit(tasks), await world.submit(tasks)];
       expect([first.isNew, second.isNew, second.bid]).toEqual([true, false, first.bid]);
-      await Promise.all([world.run(), world.run()]);
+      const runners = await Promise.all([world.run(), world.run()]);
       await world.submit(tasks);
       const status = await world.ended(first.bid);
-      expect(status.counts).toEqual({ completed: 24, failed: 0, limit: 0, cancelled: 0, skipped: 0 });
-      expect(world.server.requests).toHaveLength(12 * 2 + 12);
+      expect(status.counts).toEqual({ completed: 16, failed: 0, limit: 0, cancelled: 0, skipped: 0 });
+      expect(world.server.requests).toHaveLength(8 * 2 + 8);
       expect(git(world.project, 'status', '--porcelain')).toBe('');
       const result = await resultOf(world, first.bid, 'w4');
       expect(result).toMatchObject({ status: 'completed', files: ['f4.txt'], answer: 'Answered 1.', steps: 2 });
@@ -40,6 +40,7 @@ describe('SPEC O19: a batch', () => {
       expect(await applyPatch(world.project, patch)).toBe('applied');
       expect(await applyPatch(world.project, patch)).toBe('already');
       expect(git(world.project, 'status', '--porcelain')).toBe('?? f4.txt\n');
+      await Promise.all(runners.map((runner) => runner.drain(60_000)));
       const copies = `${world.home}-worktrees`;
       expect(existsSync(copies) ? readdirSync(copies) : []).toEqual([]);
       expect(world.refused).toEqual([]);
@@ -99,6 +100,26 @@ describe('SPEC O19: a batch', () => {
       await world.run({ concurrency: 1 });
       expect((await world.ended(bid)).counts).toMatchObject({ completed: 1, limit: 4 });
       expect(world.server.requests).toHaveLength(1);
+    });
+  });
+
+  test('E7: two processes with eight tasks at once keep a batch within its budget, but for one call each', async () => {
+    await withBatchWorld(script, async (world) => {
+      const tasks = Array.from({ length: 30 }, (_, i) => ({ id: `q${i}`, prompt: `question ${i}` }));
+      const { bid } = await world.submit(tasks, { caps: { tokens: 30_000 } });
+      const runners = await Promise.all([world.run(), world.run()]);
+      const { counts, tokens } = await world.ended(bid);
+      expect(counts.completed + counts.limit).toBe(30);
+      const results = await world.store.results(
+        bid,
+        tasks.map(({ id }) => id),
+      );
+      const largest = Math.max(...results.map((result) => result?.tokens ?? 0));
+      expect(counts.completed).toBeGreaterThanOrEqual(Math.floor(30_000 / largest) - 1);
+      expect(tokens).toBeLessThanOrEqual(30_000 + runners.length * largest);
+      await Promise.all(runners.map((runner) => runner.drain(0)));
+      const given = await world.handle.client.hget(`${PREFIX}:batch:${bid}`, 'given:tokens');
+      expect(Number(given)).toBeLessThanOrEqual(30_000);
     });
   });
 
