@@ -8,6 +8,7 @@ const BENCHES: Readonly<Record<string, (options: { readonly rounds: number }) =>
   context: async (options) => (await import('./context.ts')).benchContext(options),
   files: async (options) => (await import('./files.ts')).benchFiles(options),
   queue: async (options) => (await import('./queue.ts')).benchQueue(options),
+  tui: async (options) => (await import('./tui.ts')).benchTui(options),
   turn: async (options) => (await import('./turn.ts')).benchTurn(options),
   web: async (options) => (await import('./web.ts')).benchWeb(options),
 };

@@ -43,7 +43,6 @@ function openPane(command: (args: string) => string): Pane {
     execFileSync('tmux', ['-S', join(folder, 'tmux'), '-f', '/dev/null', ...args], { encoding: 'utf8' });
   tmux('new-session', '-d', '-s', 't', '-x', '100', '-y', '40', command(''));
   tmux('set-option', '-g', 'window-size', 'manual');
-  tmux('set-option', '-g', 'remain-on-exit', 'on');
   const looks = new Set<() => void>();
   const client: ChildProcess = spawn('tmux', ['-S', join(folder, 'tmux'), '-C', 'attach', '-t', 't'], {
     stdio: ['pipe', 'pipe', 'ignore'],
@@ -90,7 +89,7 @@ beforeAll(async () => {
       const write = (file: string, content: string) => ({
         toolCalls: [{ name: 'WriteFile', args: { file_path: file, content } }],
       });
-      if (text.startsWith('wait')) await gate.promise;
+      if (text.includes('wait ')) await gate.promise;
       if (text === 'write outside' && stepOfMessage === 0) return write(join(folder, 'outside.txt'), 'out\n');
       if (text === 'write inside' && stepOfMessage === 0) return write('inside.txt', 'in\n');
       if (text.startsWith('plan')) return { text: '1. Write `planned.txt`.' };
@@ -101,7 +100,7 @@ beforeAll(async () => {
   const env = `ODIN_HOME='${folder}/home' ANTHROPIC_API_KEY=test ANTHROPIC_BASE_URL=${server.url} NO_COLOR=1`;
   pane = openPane(
     (args) =>
-      `cd '${project}' && ${env} exec '${process.execPath}' '${repository}/bin/odin.js' --model anthropic/scripted ${args}`,
+      `cd '${project}' && ${env} '${process.execPath}' '${repository}/bin/odin.js' --model anthropic/scripted ${args}; echo ENDED $?; exec sleep 1000`,
   );
 });
 
@@ -110,7 +109,7 @@ afterAll(async () => {
   gate.resolve();
   pane.keys('C-c');
   pane.keys('C-d');
-  await pane.until(/Pane is dead/);
+  await pane.until(/ENDED 0/);
   pane.close();
   await server.close();
   rmSync(folder, { recursive: true, force: true });
@@ -198,7 +197,7 @@ wholeDay(
     pane.keys('Enter');
     await pane.until(/❯ wait to be killed[^]*thinking · \d+ s/);
     process.kill(Number(pane.tmux('display-message', '-p', '-t', 't', '#{pane_pid}')), 'SIGKILL');
-    await pane.until(/Pane is dead/);
+    await pane.until(/ENDED 0/);
     pane.start('--continue');
     const shown = await pane.until(/❯ wait to be killed[^]*Esc interrupts/);
     expect(shown).toMatch(/Answer to <wait and resize>/);
