@@ -11,6 +11,7 @@ import { agentChart } from '../orchestrator/watch/agent-chart.ts';
 import { readFigures } from '../orchestrator/watch/figures.ts';
 import { openQueues } from '../orchestrator/watch/open-queues.ts';
 import { watchSessions } from '../orchestrator/watch/session-watch.ts';
+import type { Journaled } from '../shared/events.ts';
 import { UserError } from '../shared/outcome.ts';
 import { addActions, type SessionParams } from './actions.ts';
 import { addBoard } from './board.ts';
@@ -21,6 +22,7 @@ import { addGuard, visitorOf } from './guard.ts';
 import { createMetrics } from './metrics.ts';
 import { addPageFiles } from './page-files.ts';
 import { createShowSafely } from './show-safely.ts';
+import { openTraces } from './traces.ts';
 
 export interface DashboardOptions {
   /** Opened without models. */
@@ -38,6 +40,8 @@ export interface DashboardOptions {
   /** bull-board may retry and remove wake-ups. Default: it only shows them. */
   readonly allowQueueActions?: boolean;
   readonly watchEveryMs?: number;
+  /** OTEL_*. Default: this process's. */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 export interface Dashboard {
@@ -86,8 +90,13 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const ws = workspaceId(odin.root, redis.scope);
   const everyMs = options.watchEveryMs;
   const metrics = await createMetrics({ redis: redis.client, ws, rates: odin.rates, now });
+  const onEvent = (sid: string, entry: Journaled, bytes: number): void => {
+    metrics.take(sid, entry, bytes);
+    traces?.take(sid, entry);
+  };
+  const traces = openTraces(options.env ?? process.env, now, onError);
   const watch = watchSessions({
-    ...{ redis: redis.client, home, ws, rates: odin.rates, onEvent: metrics.take },
+    ...{ redis: redis.client, home, ws, rates: odin.rates, onEvent },
     ...(everyMs === undefined ? {} : { everyMs }),
   });
   const show = createShowSafely(process.env);
@@ -137,6 +146,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const close = async (): Promise<void> => {
     streams.close();
     await watch.close();
+    await traces?.close();
     await app.close();
     await queues.close();
   };

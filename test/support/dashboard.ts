@@ -16,7 +16,7 @@ export interface OpenDashboard extends Dashboard {
 /** Watches ten times as often as a person needs it. */
 export async function openDashboard(
   world: World,
-  options: Partial<Pick<Parameters<typeof startDashboard>[0], 'port' | 'allowQueueActions'>> = {},
+  options: Partial<Pick<Parameters<typeof startDashboard>[0], 'port' | 'allowQueueActions' | 'env'>> = {},
 ): Promise<OpenDashboard> {
   const odin = await world.open({ models: false });
   const redis = await connectRedis({ home: world.home, notice: () => {} });
