@@ -80,6 +80,8 @@ function applyEvent(state: State, event: JournalEvent): State {
       };
     case 'compact.done':
       return state.window === null ? state : { ...state, window: { ...state.window, tokens: event.tokensAfter } };
+    case 'session.titled':
+      return { ...state, title: event.title };
     case 'update':
       return inMessage(state, (message) => ({ updates: [...message.updates, event.text] }));
     case 'tool.done':

@@ -22,7 +22,7 @@ export async function withOdin<T>(
   place: Place,
   models: ModelPair | null,
   use: (odin: Odin) => Promise<T>,
-  more: Pick<OpenOptions, 'commandsOnly' | 'permission' | 'onQuestion'> = {},
+  more: Pick<OpenOptions, 'commandsOnly' | 'permission' | 'onQuestion' | 'titles'> = {},
 ): Promise<T> {
   const { openOdin } = await import('../orchestrator/odin.ts');
   const notice = (line: string) => process.stderr.write(`${cleanLine(line)}\n`);

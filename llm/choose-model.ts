@@ -64,7 +64,7 @@ const LIST_TIMEOUT_MS = 3_000;
 const FORMS = 'Write provider/name, as in anthropic/claude-opus-5-5, openai/gpt-6.1-sol or ollama/qwen3-coder';
 
 const NO_MODEL = `No model is set up yet.
-Run \`odin login\`, set ANTHROPIC_API_KEY or OPENAI_API_KEY, set OPENAI_BASE_URL to any compatible server, or start Ollama.
+Run odin login, set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENAI_BASE_URL, or start Ollama.
 To look around first, run: odin demo`;
 
 /** Fails with code `no_model` when there is none, and with a sentence on what to do when the one named cannot be used. */

@@ -59,6 +59,8 @@ export interface OpenOptions {
   readonly commandsOnly?: boolean;
   /** Present: nobody but this process uses the folder, and no queue is opened for it. */
   readonly task?: TaskPlace;
+  /** Sessions that run here get a title by the lesser model, unless the settings say no: for interfaces that people sit at. */
+  readonly titles?: boolean;
   /** What everything that runs in this process may spend in sum (SPEC E7). Absent: no limit. */
   readonly caps?: { readonly usd?: number; readonly tokens?: number };
   /** Who answers questions of the turns that run here. Absent: nobody, so the answer is no. */

@@ -113,6 +113,10 @@ const shared = {
     .optional()
     .describe('Models that are asked, in this order, when the model stays unavailable, as provider/name.'),
   defaultMode: z.enum(MODES).describe('The mode of a message that names none. Default ask.').optional(),
+  titles: z
+    .boolean()
+    .describe('Whether the lesser model gives sessions a title, where a person types the messages. Default true.')
+    .optional(),
   maxSteps: count('Steps of one message before it is stopped. Default 25.').max(1000).optional(),
   stepTimeoutMs: count('How long one answer of the model may take in all, in milliseconds. Default 1800000.')
     .min(1000)

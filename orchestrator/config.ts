@@ -27,6 +27,8 @@ export interface Config {
   readonly project: ProjectConfig;
   readonly user: UserConfig;
   readonly defaultMode: Mode;
+  /** Whether sessions get a title by the lesser model. */
+  readonly titles: boolean;
   readonly maxSteps: number;
   readonly stepTimeoutMs: number;
   /** The project's come from the repository and hold only once the user accepted them (SAFETY 2.3). */
@@ -101,6 +103,7 @@ function settle(project: ProjectConfig, user: UserConfig, status: TrustStatus): 
     project,
     user,
     defaultMode: project.defaultMode ?? user.defaultMode ?? 'ask',
+    titles: project.titles ?? user.titles ?? true,
     maxSteps: project.maxSteps ?? user.maxSteps ?? 25,
     stepTimeoutMs: project.stepTimeoutMs ?? user.stepTimeoutMs ?? 30 * 60_000,
     allowedCommands: [...(user.AllowedCommands ?? []), ...(isTrusted ? (project.AllowedCommands ?? []) : [])],

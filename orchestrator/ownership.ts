@@ -353,6 +353,7 @@ function createRunner(
     snapshots: openSnapshots(world.options.home),
     onPause: createPauses(world.options.notice ?? (() => {})),
     rates: world.models,
+    titles: world.options.titles === true && config.titles,
     limits: messageLimits(config),
     instructions: () => world.instructions(),
     ...place,

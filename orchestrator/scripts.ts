@@ -13,6 +13,7 @@ export interface OdinScripts extends BatchScripts, LimitScripts {
   readonly oclaim: Script<readonly [string, ...unknown[]]>;
   readonly oappend: Script<readonly [string]>;
   readonly odone: Script<readonly [string, number, string]>;
+  readonly otitle: Script<readonly [string]>;
   readonly ochange: Script<string>;
   readonly orevive: Script<number>;
   readonly orewound: Script<number>;
@@ -149,6 +150,14 @@ redis.call('SREM', KEYS[6], ARGV[4])
 return {'ok', 0, ''}
 `;
 
+// otitle: what a session is called, behind the message that has ended, while nobody has begun the next one.
+// KEYS meta, log   ARGV epoch, number of the first, title or '', event...   -> {'ok'|'fenced'|'rewound'}
+const OTITLE = `${APPEND}
+local verdict = append(KEYS[2], ARGV[1], tonumber(ARGV[2]), 4)
+if verdict == 'ok' and ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'title', ARGV[3]) end
+return {verdict}
+`;
+
 // ochange: edit or remove a message that waits. A removed one keeps its place, so that numbers stay dense.
 // KEYS meta, inbox, changes   ARGV seq, 'remove' | 'edit', mode or '', body or ''
 // -> 'ok' | 'missing' | 'done' | 'running' | 'removed'
@@ -254,6 +263,7 @@ export const SCRIPTS = {
   oclaim: { numberOfKeys: 6, lua: OCLAIM },
   oappend: { numberOfKeys: 1, lua: OAPPEND },
   odone: { numberOfKeys: 7, lua: ODONE },
+  otitle: { numberOfKeys: 2, lua: OTITLE },
   ochange: { numberOfKeys: 3, lua: OCHANGE },
   orevive: { numberOfKeys: 1, lua: OREVIVE },
   orewound: { numberOfKeys: 1, lua: OREWOUND },

@@ -34,6 +34,7 @@ import { createRecorder } from './recorder.ts';
 import type { OdinRedis } from './redis.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { createRecall } from './session-recall.ts';
+import { createTitles } from './titles.ts';
 import { type AgentWord, type GivenTurnDeps, type RunningTurn, startTurn, type TurnEnd } from './turn.ts';
 import type { Turn } from './turn-ticket.ts';
 
@@ -66,6 +67,8 @@ export interface RunnerDeps {
   ): Omit<GivenTurnDeps, 'sid' | 'root' | 'memory' | 'recorder' | 'live' | 'record' | 'flushed'>;
   /** A cancel request that came before the message was claimed; null when there is none. */
   cancelledBy(sid: string, seq: number): string | null;
+  /** Whether sessions get a title by the lesser model. */
+  readonly titles: boolean;
   /** Null while nobody else can have the workspace, else what settles when that is known. */
   sure(): Promise<void> | null;
   /** Where messages run that were in several crashes; null: here. */
@@ -102,6 +105,8 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     isRunning: (sid) => running.has(sid),
     isIdle: () => running.size === 0,
   });
+
+  const titles = createTitles(deps.redis, deps.titles);
 
   const run: SessionRunner['run'] = async (wake, job, signal) => {
     if (deps.quarantine?.has(wake)) return null;
@@ -170,11 +175,16 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       onDurable: (id, event) => deps.bus.publish(sid, () => view.journaled(id, event)),
     });
     const record = (event: JournalEvent) => recorder.record(event);
-    const finish = (end: TurnEnd) =>
-      recorder.finish(doneEvent(seq, end, memory, deps.now()), async (event) => {
+    titles.begins(sid);
+    const finish = async (end: TurnEnd) => {
+      for (const event of titles.take(sid)) record(event);
+      const done = await recorder.finish(doneEvent(seq, end, memory, deps.now()), async (event) => {
         const next = await journal.finish(event);
         return { id: journal.lastId, next };
       });
+      titles.ended(sid, journal.lastId);
+      return done;
+    };
     const leave = () => turn?.abandon();
     try {
       const started = past[0]?.type === 'msg.start' ? past[0] : null;
@@ -187,26 +197,23 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
         return await finish(end);
       }
       const begin = start.command ? startCompaction : startTurn;
-      turn = begin(
-        {
-          ...deps.turnDeps(
-            sid,
-            start.mode,
-            () => memory.state.todos,
-            () => memory.permissions,
-            () => memory.state.messages.map(({ body }) => body),
-          ),
+      const given: GivenTurnDeps = {
+        ...deps.turnDeps(
           sid,
-          root: deps.root,
-          memory,
-          recorder,
-          record,
-          flushed: () => recorder.flushed(),
-          live: livePort(sid, view, stream),
-        },
-        start,
-        past,
-      );
+          start.mode,
+          () => memory.state.todos,
+          () => memory.permissions,
+          () => memory.state.messages.map(({ body }) => body),
+        ),
+        sid,
+        root: deps.root,
+        memory,
+        recorder,
+        record,
+        flushed: () => recorder.flushed(),
+        live: livePort(sid, view, stream),
+      };
+      turn = begin(given, start, past);
       running.set(sid, { seq, turn });
       signal.addEventListener('abort', leave, { once: true });
       if (!started) record(start);
@@ -215,7 +222,9 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       if (signal.aborted) leave();
       const end = await turn.end.catch(bugEnd);
       await Promise.all([recorder.flushed(), stream.flush()]);
-      return await finish(end);
+      const next = await finish(end);
+      titles.ask(given, start, (id, event) => deps.bus.publish(sid, () => view.journaled(id, event)));
+      return next;
     } catch (error) {
       // What was folded and not journaled is wrong now.
       recall.drop(sid);
@@ -253,6 +262,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     },
     agent: async (sid, id, word) => (await running.get(sid)?.turn.agent?.(id, word)) ?? false,
     abandonAll() {
+      titles.close();
       for (const { turn } of running.values()) turn.abandon();
     },
     isIdle: () => running.size === 0,

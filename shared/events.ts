@@ -212,6 +212,8 @@ export type JournalEvent =
       readonly estimated?: true;
       readonly at: number;
     }
+  /** What the session is called, by the lesser model. It comes behind a message or in a later one. */
+  | { readonly type: 'session.titled'; readonly title: string; readonly at: number }
   /** A hard limit is reached; the message stops. */
   | {
       readonly type: 'limit.hit';

@@ -118,6 +118,8 @@ export interface OpenRequest {
 
 export interface State {
   readonly sid: string;
+  /** By the lesser model. Absent: the first line of the first message. */
+  readonly title?: string;
   readonly root: string;
   readonly agentMode: AgentMode;
   readonly messages: readonly Message[];

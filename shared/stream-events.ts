@@ -45,6 +45,8 @@ export type StreamEvent =
       /** The files whose text the planner has as instructions. */
       readonly instructions: readonly InstructionFile[];
     })
+  /** What the session is called, by the lesser model; it may come behind the end of a message. */
+  | (Base & { readonly type: 'SessionTitled'; readonly title: string })
   | (Base & { readonly type: 'MessageQueued'; readonly mode: Mode; readonly body: string; readonly position: number })
   | (Base & { readonly type: 'MessageStarted'; readonly mode: Mode; readonly body: string; readonly model: string })
   | (Base & { readonly type: 'StepStarted'; readonly step: number; readonly attempt: number })

@@ -104,6 +104,8 @@ function view(event: JournalEvent, seen: Seen): Bare<StreamEvent>[] {
     }
     case 'aux.used':
       return [auxView(event, rates)];
+    case 'session.titled':
+      return [{ type: 'SessionTitled', title: event.title }];
     case 'limit.hit':
       return [{ type: 'LimitReached', limit: event.limit, message: event.message }];
     case 'hook.ran': {

@@ -89,7 +89,7 @@ export async function run(words: readonly string[], options: RunOptions): Promis
     }
     return exitCode;
   };
-  return await withOdin(place, models, open, { permission, onQuestion });
+  return await withOdin(place, models, open, { permission, onQuestion, titles: prompt === null });
 }
 
 /** A terminal on both sides that can move its cursor; on any other, lines are typed and read. */

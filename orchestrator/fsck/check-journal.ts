@@ -112,6 +112,7 @@ const EVENT_TYPES: Readonly<Record<JournalEventType, true>> = {
   claim: true,
   'session.opened': true,
   'session.forked': true,
+  'session.titled': true,
   'msg.start': true,
   'llm.req': true,
   'llm.res': true,

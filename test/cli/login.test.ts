@@ -22,12 +22,13 @@ let count = 0;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'odin-login-'));
   await mkdir(join(folder, 'project'));
+  await writeFile(join(folder, 'project', 'show.mjs'), 'console.log(process.env);');
   server = await startScriptedServer({
     acceptKey: KEY,
     models: ['text-embedding-1', 'scripted'],
     script: ({ stepOfMessage, userText }) =>
       userText.includes('environment') && stepOfMessage === 0
-        ? { toolCalls: [{ name: 'ExecuteCommand', args: { command: 'node -p "process.env"' } }] }
+        ? { toolCalls: [{ name: 'ExecuteCommand', args: { command: 'node show.mjs' } }] }
         : { text: 'It works.' },
   });
 });
@@ -72,7 +73,7 @@ describe('odin login without a terminal', () => {
     await logIn('anthropic', ['--base-url', server.url]);
     const flags = ['--model', 'anthropic/scripted', '--small-model', 'anthropic/scripted'];
     const ran = await runCli(
-      ['run', ...flags, '--mode', 'edit', '--allow', 'node -p', `Show the environment. My key is ${KEY}.`],
+      ['run', ...flags, '--mode', 'edit', '--allow', 'node show.mjs', `Show the environment. My key is ${KEY}.`],
       { ...options, env: { ...options.env, ODIN_LOG: '1' } },
     );
     expect(ran.stderr).not.toContain('odin:');
