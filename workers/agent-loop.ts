@@ -140,6 +140,16 @@ function openLink(say: (word: ThreadWord) => void): Link {
   };
 }
 
+/** A thread's agents share their models' clients: they hold no state of a conversation, and hundreds of them much memory. */
+const clients = new Map<string, Promise<ModelProvider>>();
+
+function sharedProvider(provider: KnownProvider): Promise<ModelProvider> {
+  const key = JSON.stringify(provider);
+  const open = clients.get(key) ?? openProvider(provider);
+  clients.set(key, open);
+  return open;
+}
+
 interface Own {
   record(event: JournalEvent): void;
   cachedFiles: LoopDeps['cachedFiles'];
@@ -148,7 +158,6 @@ interface Own {
 }
 
 function depsOf(task: AgentTask, memory: LoopDeps['memory'], link: Link, own: Own): LoopDeps {
-  const providers = new Map<string, Promise<ModelProvider>>();
   const modelOf = (name: string) => {
     const model = task.models[name];
     if (model === undefined) throw new UserError(`${name} cannot be asked by this agent: it was not started with it.`);
@@ -168,10 +177,7 @@ function depsOf(task: AgentTask, memory: LoopDeps['memory'], link: Link, own: Ow
     scrub: (text) => text,
     clean: cleanText,
     async provider(name) {
-      const { provider } = modelOf(name);
-      const open = providers.get(name) ?? openProvider(provider as KnownProvider);
-      providers.set(name, open);
-      return open;
+      return sharedProvider(modelOf(name).provider as KnownProvider);
     },
     maxOutputTokens: (name) => modelOf(name).maxOutputTokens,
     contextWindow: (name) => modelOf(name).window,

@@ -1,5 +1,6 @@
 // The entry of an agents' thread (SPEC C3): runs the loops of many subagents at once, each over a port of its own. orchestrator/pool.ts
-// loads it by URL. The one thing that a thread keeps for all of them is its pulse, by which the orchestrator sees that it is alive.
+// loads it by URL. What a thread keeps for all of them is its pulse, by which the orchestrator sees that
+// it is alive, and the clients of their models.
 
 import { type MessagePort, threadId } from 'node:worker_threads';
 import type { AgentTask } from '../shared/agent-frames.ts';
