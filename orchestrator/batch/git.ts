@@ -65,7 +65,7 @@ export async function makeClone(repository: string, commit: string, folder: stri
   await Promise.all([removeFolder(folder), removeFolder(fresh)]);
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
   const cloned = await git(dirname(folder), [
-    ...['clone', '--quiet', '--local', '--no-checkout', '--template='],
+    ...['clone', '--quiet', '--no-checkout', '--template='],
     ...['--', repository, fresh],
   ]);
   if (cloned.code !== 0) return cloneFailed(`${repository} cannot be cloned: ${firstLine(cloned)}`);
