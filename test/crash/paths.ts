@@ -149,6 +149,8 @@ async function dieAt(
   };
   await Promise.race([gone, ended(), delay(STUCK_MS, undefined, { ref: false })]);
   over.abort();
+  // The end is in the journal before the process that wrote it knows.
+  await Promise.race([gone, delay(5_000, undefined, { ref: false })]);
   if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
   const [, signal] = await gone;
   return signal === 'SIGKILL';
