@@ -1,7 +1,8 @@
 // `odin replay`: a session's machines and folds run again from its journal, without a model and without effects (DURABILITY 13).
 // It says where the machines first ask for something else than the journal shows, and the hash of what the folds come to.
 
-import type { EventOf, Journaled } from '../shared/events.ts';
+import { agentStart } from '../shared/agents.ts';
+import type { EventOf, JournalEvent, Journaled } from '../shared/events.ts';
 import { sha256 } from '../shared/ids.ts';
 import { kept } from './journal-snapshot.ts';
 import { type Mismatch, type ReplayedMessage, replayMessage } from './replay-message.ts';
@@ -34,6 +35,7 @@ export function replayJournal(sid: string, log: readonly Journaled[]): ReplayRep
   const memory = emptyMemory(sid);
   const machines = new Set<string>();
   let current: { readonly start: EventOf<'msg.start'>; readonly replayed: ReplayedMessage } | null = null;
+  const agents = new Map<string, ReplayedMessage>();
   let messages = 0;
   let difference: Difference | null = null;
   for (const { id, event } of log) {
@@ -43,9 +45,13 @@ export function replayJournal(sid: string, log: readonly Journaled[]): ReplayRep
       messages += 1;
       current = { start: event, replayed: replayMessage(event) };
     }
-    const mismatch: Mismatch | null = difference === null ? (current?.replayed.take(event) ?? null) : null;
+    const mismatch: Mismatch | null =
+      difference === null ? (current?.replayed.take(event) ?? takeOfAgent(agents, event)) : null;
     if (mismatch && current) difference = { event: id, message: current.start.seq, ...mismatch };
-    if (event.type === 'msg.done') current = null;
+    if (event.type === 'msg.done') {
+      current = null;
+      agents.clear();
+    }
   }
   return {
     session: sid,
@@ -56,6 +62,20 @@ export function replayJournal(sid: string, log: readonly Journaled[]): ReplayRep
     stateHash: stateHash(memory),
     difference,
   };
+}
+
+/** A subagent's loop is replayed like a message's. */
+function takeOfAgent(agents: Map<string, ReplayedMessage>, event: JournalEvent): Mismatch | null {
+  if (event.type === 'claim') for (const agent of agents.values()) agent.take(event);
+  if (event.type === 'agent.spawn') {
+    const start = agentStart(event);
+    const replayed = replayMessage(start);
+    agents.set(event.aid, replayed);
+    return replayed.take(start);
+  }
+  if (event.type !== 'agent.ev') return null;
+  const mismatch = agents.get(event.aid)?.take(event.event) ?? null;
+  return mismatch && { expected: `${event.aid}: ${mismatch.expected}`, found: mismatch.found };
 }
 
 /** Whether a snapshot is what the folds make of the journal up to where it was taken. */
