@@ -8,6 +8,7 @@ import { ulid } from '../shared/ids.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
 import type { Credentials, Visitor } from './credentials.ts';
 import type { EventStream } from './event-stream.ts';
+import type { Fleet } from './fleet.ts';
 import type { ShowSafely } from './show-safely.ts';
 
 export interface Feeds {
@@ -19,6 +20,8 @@ export interface Feeds {
 const GATHER_MS = 500;
 /** Also without a change: what the orchestrator says of itself. */
 const FIGURES_EVERY_MS = 5_000;
+/** The batches are looked at so often at the least. */
+const LOOK_MS = 2_000;
 /** Events of a timeline in one message. */
 const MOST_EVENTS = 500;
 
@@ -30,6 +33,7 @@ export function createFeeds(deps: {
   readonly credentials: Credentials;
   readonly show: ShowSafely;
   figures(): Promise<Figures | null>;
+  fleet(): Promise<Fleet>;
 }): Feeds {
   const { odin, watch, credentials, show } = deps;
   /** Another server counts otherwise. */
@@ -44,6 +48,7 @@ export function createFeeds(deps: {
       let seen = seenBoot === boot && /^\d{1,15}$/.test(seenRev ?? '') ? Number(seenRev) : 0;
       let isFirst = true;
       let figuresAt = Number.NEGATIVE_INFINITY;
+      let sentFleet = '';
       while (!stream.signal.aborted) {
         const rev = watch.rev();
         const isComplete = watch.isComplete();
@@ -66,6 +71,13 @@ export function createFeeds(deps: {
         if (performance.now() - figuresAt > FIGURES_EVERY_MS) {
           figuresAt = performance.now();
           await stream.send({ type: 'figures', data: await deps.figures() });
+        }
+        // Batches that cannot be read do not take the sessions away.
+        const fleet = await deps.fleet().then(show, () => null);
+        const text = JSON.stringify(fleet);
+        if (fleet !== null && text !== sentFleet) {
+          sentFleet = text;
+          await stream.send({ type: 'fleet', data: fleet });
         }
         await changeAfter(watch, stream.signal, isComplete ? seen : -1);
       }
@@ -105,7 +117,7 @@ export function createFeeds(deps: {
   };
 }
 
-/** Resolves when the count is above `rev`, at least GATHER_MS from now; when the signal aborts; and at the latest for the next figures. */
+/** Resolves when the count is above `rev`, at least GATHER_MS from now; when the signal aborts; and at the latest for the next look at the batches. */
 function changeAfter(watch: SessionWatch, signal: AbortSignal, rev: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
@@ -120,7 +132,7 @@ function changeAfter(watch: SessionWatch, signal: AbortSignal, rev: number): Pro
       if (watch.rev() > rev) end();
       else off = watch.onChange(end);
     }, GATHER_MS);
-    const latest = setTimeout(end, FIGURES_EVERY_MS);
+    const latest = setTimeout(end, LOOK_MS);
     signal.addEventListener('abort', end);
     if (signal.aborted) end();
   });

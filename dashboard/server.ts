@@ -18,6 +18,7 @@ import { addBoard } from './board.ts';
 import { createCredentials, dashboardSecret, keepMetricsToken, LOGIN_MS } from './credentials.ts';
 import { createEventStreams } from './event-stream.ts';
 import { createFeeds } from './feeds.ts';
+import { addBatchResults, watchFleet } from './fleet.ts';
 import { addGuard, visitorOf } from './guard.ts';
 import { createMetrics } from './metrics.ts';
 import { addPageFiles } from './page-files.ts';
@@ -100,7 +101,15 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     ...(everyMs === undefined ? {} : { everyMs }),
   });
   const show = createShowSafely(process.env);
-  const feeds = createFeeds({ odin, watch, credentials, show, figures: () => readFigures(redis.client, ws) });
+  const fleet = watchFleet(redis.client, odin.root, now);
+  const feeds = createFeeds({
+    odin,
+    watch,
+    credentials,
+    show,
+    figures: () => readFigures(redis.client, ws),
+    fleet: () => fleet.read(),
+  });
   const streams = createEventStreams(onError);
 
   addPageFiles(app);
@@ -138,6 +147,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   app.get<{ Params: SessionParams }>('/api/sessions/:sid/queue', async ({ params }) =>
     show(await odin.queued(params.sid)),
   );
+  addBatchResults(app, { redis: redis.client, root: odin.root, show });
   addActions(app, { odin, watch, credentials, show, now });
 
   const queues = await openQueues(redis, ws, odin.root);

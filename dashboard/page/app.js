@@ -2,6 +2,7 @@
 
 import { byId, h } from './dom.js';
 import { showFigures } from './figures.js';
+import { showFleet } from './fleet.js';
 import { ask, follow, Locked, logIn } from './net.js';
 import { createOverview } from './overview.js';
 import { compose, openSession } from './session.js';
@@ -66,7 +67,11 @@ async function start() {
   void follow(
     '/api/events',
     {
-      event: (type, data) => (type === 'figures' ? showFigures(byId('figures'), data) : overview.take(data)),
+      event(type, data) {
+        if (type === 'figures') showFigures(byId('figures'), data);
+        else if (type === 'fleet') showFleet(data);
+        else overview.take(data);
+      },
       state: (state) => line('overview', state),
     },
     new AbortController().signal,

@@ -34,6 +34,14 @@ export async function ask(path, body) {
   return answer;
 }
 
+/** The same for an answer that is no JSON. */
+export async function askText(path) {
+  const response = await fetch(path, { headers: headers() });
+  if (response.status === 401) throw new Locked('This page is locked.');
+  if (!response.ok) throw new Error((await response.json()).error);
+  return response.text();
+}
+
 /**
  * Follows a stream of events until the signal aborts. It comes again after every break and names the last event that it has.
  * `on.event(type, data)`; `on.state('live' | 'away' | 'locked')`.

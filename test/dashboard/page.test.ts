@@ -6,8 +6,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
+import { openBatchStore } from '../../orchestrator/batch/store.ts';
+import { beat } from '../../orchestrator/batch/workers.ts';
+import { connectRedis } from '../../orchestrator/redis.ts';
 import { hasBrowser, openBrowser } from '../support/browser.ts';
-import { openDashboard } from '../support/dashboard.ts';
+import { ask, logIn, openDashboard } from '../support/dashboard.ts';
 import { type World, withWorld } from '../support/odin-world.ts';
 
 const inBrowser = hasBrowser ? test : test.skip;
@@ -307,9 +310,88 @@ inBrowser(
   LONG_MS,
 );
 
+inBrowser(
+  'O25: a batch is watched live, its failures are read and its results are downloaded; workers are shown; other projects’ batches are not',
+  async () => {
+    await withWorld({ script: () => ({ text: 'fine' }) }, async (world: World) => {
+      const owner = await world.open();
+      const redis = await connectRedis({ home: world.home, notice: () => {} });
+      const store = openBatchStore(redis.client);
+      const base = '0'.repeat(40);
+      const tasks = [1, 2, 3, 4].map((line) => ({
+        ...{ id: `t${line}`, line, prompt: 'x', mode: 'ask' as const, base, limits: {}, priority: 0, needs: [] },
+        root: owner.root,
+      }));
+      const batch = { hash: 'h', caps: {}, tasks };
+      await store.create({ ...batch, bid: 'ours', name: `names ${EVIL}`, root: owner.root });
+      await store.create({ ...batch, bid: 'theirs', name: 'of another project', root: '/elsewhere' });
+      const info = {
+        id: 'w1',
+        host: 'box',
+        pid: 7,
+        startTime: '1',
+        version: '0',
+        roles: ['read'],
+        roots: [owner.root],
+      };
+      await beat(redis.client, { ...info, concurrency: 4, running: 1, done: 2, draining: false, since: Date.now() });
+      const finish = async (id: string, status: 'completed' | 'failed', answer: string) => {
+        const run = { worker: 'w1', host: 'box', pid: 7, startTime: '1', job: 'j', token: 't', at: Date.now() };
+        const claim = await store.claim('ours', id, 0, run);
+        if (claim.status !== 'ok') throw new Error(claim.status);
+        const end = {
+          reason: status,
+          files: [],
+          base,
+          costUsd: 0.5,
+          tokens: 10,
+          steps: 1,
+          session: null,
+          worker: 'w1',
+        };
+        const times = { startedAt: 1, endedAt: Date.now() };
+        const line = Number(id.slice(1));
+        await store.finish('ours', { id, line, status, answer, ...end, ...times }, claim.epoch, '');
+      };
+      await finish('t1', 'completed', 'one');
+      const dashboard = await openDashboard(world);
+      const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, acceptDownloads: true });
+      const { page, complaints } = await openPage(context, dashboard.link());
+      const panel = page.locator('#batches');
+      await panel.getByText('1 of 4', { exact: true }).waitFor();
+      await finish('t3', 'failed', EVIL);
+      await panel.getByText('2 of 4', { exact: true }).waitFor();
+      await panel.getByText('1 not completed').waitFor();
+      await panel.getByText(/a minute/).waitFor();
+      await panel.getByText('Failures').click();
+      await panel.getByText(/^t3: failed\. <img/).waitFor();
+      await page.locator('#workers').getByText('1 of 4 busy').waitFor();
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        panel.getByRole('button', { name: 'Download results' }).click(),
+      ]);
+      const lines = readFileSync(await download.path(), 'utf8')
+        .trimEnd()
+        .split('\n');
+      expect(lines.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(['t1', 't3']);
+      expect(await page.getByText('of another project').count()).toBe(0);
+      const headers = await logIn(dashboard);
+      for (const bid of ['theirs', 'none', '..%2f']) {
+        expect((await ask(dashboard.origin, `/api/batches/${bid}/results`, { headers })).status).toBe(404);
+      }
+      expect(await faults(page)).toEqual([]);
+      expect(complaints).toEqual([]);
+      await context.close();
+      await dashboard.close();
+      await redis.close();
+    });
+  },
+  LONG_MS,
+);
+
 test('C5: the page’s own code makes no markup of text', async () => {
   const folder = new URL('../../dashboard/page/', import.meta.url);
-  for (const name of ['app', 'net', 'dom', 'overview', 'session', 'timeline', 'chart', 'format', 'figures']) {
+  for (const name of ['app', 'net', 'dom', 'overview', 'session', 'timeline', 'chart', 'format', 'figures', 'fleet']) {
     const code = readFileSync(new URL(`${name}.js`, folder), 'utf8');
     expect(code).not.toMatch(
       /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc|DOMParser/,
