@@ -54,6 +54,39 @@ const SCRIPTS: Readonly<Record<string, CrashScript>> = {
       return { result, goals: turnsGoals(result), resumeP95Ms: null, notes: turnsNotes(result) };
     },
   },
+  batch: {
+    kills: 100,
+    async run(_folder, kills, random) {
+      const { killWorkers } = await import('../support/kill-workers.ts');
+      const setting = { workers: 2, concurrency: 8, watchesMemory: true };
+      const found = await killWorkers({ tasks: kills * 100, kills, random, ...setting });
+      const { tasks, tookMs, peakBytes, extraRequests } = found;
+      const megabytes = Math.round(peakBytes / 2 ** 20);
+      return {
+        result: { ...found, misordered: 0, resumeMs: [] },
+        resumeP95Ms: null,
+        goals: [
+          atMost(
+            'requests to the model beyond those without a crash',
+            extraRequests,
+            kills * setting.concurrency,
+            'requests',
+          ),
+          atMost('memory of all processes', megabytes, 1024, 'MB'),
+        ],
+        notes: [`${tasks} tasks, submitted twice, on ${setting.workers} workers in ${Math.round(tookMs / 1000)} s`],
+      };
+    },
+  },
+  clock: {
+    kills: 30,
+    async run(folder, kills, random) {
+      const { killTurns, turnsGoals, turnsNotes } = await import('./turns.ts');
+      const result = await killTurns(folder, { kills, redisKills: 1, messages: kills * 3, clocksJump: true }, random);
+      const note = 'The clocks of the processes jump by an hour, forth and back; that of Redis does not.';
+      return { result, goals: turnsGoals(result), resumeP95Ms: null, notes: [note, ...turnsNotes(result)] };
+    },
+  },
   paths: {
     kills: 5000,
     async run(folder, kills, random) {

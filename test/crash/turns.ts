@@ -24,8 +24,12 @@ export interface TurnsOptions {
   readonly projects?: number;
   /** How likely a crash point kills. */
   readonly perMillion?: number;
+  /** The clocks of the processes jump by an hour, forth and back (DURABILITY 15, test 12). */
+  readonly clocksJump?: boolean;
 }
 
+const ENTRY = join(import.meta.dirname, '../support/turns-child.ts');
+const SHIFTED_CLOCK = join(import.meta.dirname, '../support/shifted-clock-child.ts');
 const MESSAGES_A_SESSION = 10;
 /** Messages that may be on their way at a time. */
 const AHEAD = 10;
@@ -36,7 +40,7 @@ export async function killTurns(
   options: TurnsOptions,
   random: (below: number) => number,
 ): Promise<TurnsResult> {
-  const { kills, redisKills, messages, projects: many = 2, perMillion = 8_000 } = options;
+  const { kills, redisKills, messages, projects: many = 2, perMillion = 8_000, clocksJump = false } = options;
   const home = join(folder, 'home');
   mkdirSync(home, { mode: 0o700 });
   const requests = new Map<string, number>();
@@ -65,7 +69,7 @@ export async function killTurns(
     const point = deaths.length < kills ? `seed ${random(2 ** 31)} ${perMillion}` : '';
     const child = spawn(
       process.execPath,
-      [join(import.meta.dirname, '../support/turns-child.ts'), JSON.stringify(order)],
+      [...(clocksJump ? ['--import', SHIFTED_CLOCK] : []), ENTRY, JSON.stringify(order)],
       {
         stdio: ['pipe', 'ignore', 'inherit'],
         env: point === '' ? env : { ...env, ODIN_KILL_POINTS: point },
