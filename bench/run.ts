@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { type BenchReport, printTable } from './report.ts';
 
 const BENCHES: Readonly<Record<string, (options: { readonly rounds: number }) => Promise<BenchReport>>> = {
+  agents: async () => (await import('./agents.ts')).benchAgents(),
   commands: async (options) => (await import('./commands.ts')).benchCommands(options),
   context: async (options) => (await import('./context.ts')).benchContext(options),
   files: async (options) => (await import('./files.ts')).benchFiles(options),
