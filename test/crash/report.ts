@@ -33,7 +33,7 @@ export function crashReport(
   const [p50, p95] = [quantile(result.resumeMs, 0.5), quantile(result.resumeMs, 0.95)];
   const resumeMs = p50 === null || p95 === null ? null : { p50: Math.round(p50), p95: Math.round(p95) };
   const goals = [
-    atMost('kills that were not made', asked - kills, 0, 'kills'),
+    atMost('kills that were not made', Math.max(0, asked - kills), 0, 'kills'),
     atMost('lost', lost, 0, 'operations'),
     atMost('done twice', doubled, 0, 'operations'),
     atMost('out of order', misordered, 0, 'operations'),
