@@ -74,10 +74,7 @@ export function startApp(options: AppOptions): App {
   const slot = new Container();
   const header = lines((width) => [
     guard(` ${theme.bold('Odin')} ${theme.dim(options.version)}  ${theme.dim(cleanLine(options.cwd))}`, width),
-    guard(
-      theme.dim(' /help shows what can be typed. @ names a file, ! runs a command, Shift-Tab changes the mode.'),
-      width,
-    ),
+    guard(theme.dim(' /help shows what can be typed · @ names a file · ! runs a command'), width),
     '',
   ]);
   const side = lines((width) => {

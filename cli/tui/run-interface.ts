@@ -4,7 +4,7 @@ import { ProcessTerminal } from '@earendil-works/pi-tui';
 import type { Odin } from '../../orchestrator/api.ts';
 import { limitsOf } from '../budget-options.ts';
 import type { RunOptions } from '../commands/run.ts';
-import { openModels } from '../open-models.ts';
+import { modelsOrOffer } from '../first-start.ts';
 import { permissionPolicy } from '../permission-options.ts';
 import { placeHere } from '../place.ts';
 import { VERSION } from '../program.ts';
@@ -14,7 +14,8 @@ import { type App, startApp } from './app.ts';
 export async function runInterface(options: RunOptions): Promise<number> {
   const place = placeHere();
   const config = await settingsOf(place);
-  const found = await openModels(options, config);
+  const found = await modelsOrOffer(options, config, place);
+  if (typeof found === 'number') return found;
   const { model, smallModel, fallbackModels } = found;
   const permission = await permissionPolicy(options, true);
   let app: App | null = null;
@@ -25,6 +26,7 @@ export async function runInterface(options: RunOptions): Promise<number> {
       ...place,
       models: found,
       permission,
+      titles: true,
       onQuestion: (seen) => app?.onQuestion(seen),
       notice: (line) => (app === null ? early.push(line) : app.notice(line)),
     });

@@ -7,7 +7,7 @@ import type { Desk } from '../desk.ts';
 import { readHistory } from '../history.ts';
 import { basicCommands } from './basic.ts';
 import type { SlashCommand } from './command.ts';
-import { offerPlan } from './plan.ts';
+import { createPlanOffer } from './plan.ts';
 import { editLastQueued, queueCommands } from './queue.ts';
 import { sessionCommands } from './session.ts';
 import { setupCommands } from './setup.ts';
@@ -52,9 +52,6 @@ export function createCommands(desk: Desk): Commands {
       const { home } = placeHere(desk.options.env, desk.options.cwd);
       for (const text of await readHistory(home)) desk.editor.addToHistory(text);
     },
-    ended() {
-      const { ended } = desk.session.view();
-      if (ended?.mode === 'plan' && ended.status === 'completed') offerPlan(desk);
-    },
+    ended: createPlanOffer(desk),
   };
 }

@@ -8,10 +8,23 @@ const ACCEPTED = 'The plan above is accepted. Carry it out.';
 
 const AGAIN_MS = 300;
 
-export function offerPlan(desk: Desk): void {
-  if (desk.session.queue().length > 0 || desk.editor.getText() !== '') return;
-  // A key that was meant for the editor must not accept it.
-  if (desk.isTyping()) return void setTimeout(() => offerAgain(desk), AGAIN_MS);
+/** Offers each plan once: by the number of its message. */
+export function createPlanOffer(desk: Desk): () => void {
+  let offered = '';
+  const offer = (): void => {
+    const { ended } = desk.session.view();
+    if (ended?.mode !== 'plan' || ended.status !== 'completed') return;
+    const plan = `${desk.session.sid()}.${ended.seq}`;
+    if (plan === offered || desk.session.queue().length > 0 || desk.editor.getText() !== '') return;
+    // A key that was meant for the editor must not accept it.
+    if (desk.isTyping()) return void setTimeout(offer, AGAIN_MS);
+    offered = plan;
+    choose(desk);
+  };
+  return offer;
+}
+
+function choose(desk: Desk): void {
   desk.pick({
     title: 'What becomes of the plan?',
     items: [
@@ -29,9 +42,4 @@ export function offerPlan(desk: Desk): void {
       } else desk.say('the plan was dropped; it stays in the conversation');
     },
   });
-}
-
-/** Unless something has begun meanwhile. */
-function offerAgain(desk: Desk): void {
-  if (desk.session.view().ended?.mode === 'plan') offerPlan(desk);
 }

@@ -8,6 +8,7 @@ import {
   matchesKey,
   type SelectItem,
   SelectList,
+  visibleWidth,
 } from '@earendil-works/pi-tui';
 import { cleanLine } from '../../../shared/clean-text.ts';
 import { selectTheme, type Theme } from '../theme.ts';
@@ -26,6 +27,7 @@ export interface PickerOptions {
 
 const FRAME_ROWS = 10;
 const MAX_ROWS = 14;
+const MAX_LABEL = 48;
 
 export class Picker implements Component, Focusable {
   focused = false;
@@ -45,17 +47,22 @@ export class Picker implements Component, Focusable {
     this.#list = this.#listOf('');
   }
 
+  /** A short list needs no narrowing. */
+  get #isLong(): boolean {
+    return this.#options.items.length > MAX_ROWS;
+  }
+
   invalidate(): void {}
 
   render(width: number): string[] {
-    const { title, theme, items, keys = {} } = this.#options;
+    const { title, theme, keys = {} } = this.#options;
     const bar = ` ${theme.accent('│')} `;
     const room = Math.max(10, width - 3);
     this.#filter.focused = this.focused;
     const more = Object.values(keys).map(({ label }) => ` · ${label}`);
     return [
       guard(bar + theme.bold(cleanLine(title)), width),
-      ...(items.length > MAX_ROWS ? this.#filter.render(room).map((line) => bar + line) : []),
+      ...(this.#isLong ? this.#filter.render(room).map((line) => bar + line) : []),
       ...this.#list.render(room).map((line) => guard(bar + line, width)),
       guard(bar + theme.dim(`Enter chooses · Esc leaves${more.join('')}`), width),
     ];
@@ -70,6 +77,7 @@ export class Picker implements Component, Focusable {
     if (['up', 'down', 'enter', 'pageUp', 'pageDown'].some((key) => matchesKey(data, key as 'up'))) {
       return this.#list.handleInput(data);
     }
+    if (!this.#isLong) return;
     const before = this.#filter.getValue();
     this.#filter.handleInput(data);
     if (this.#filter.getValue() !== before) this.#list = this.#listOf(this.#filter.getValue());
@@ -79,7 +87,9 @@ export class Picker implements Component, Focusable {
     const { items, theme, rows, onPick, onCancel } = this.#options;
     const found = filter === '' ? [...items] : fuzzyFilter([...items], filter, ({ label }) => label);
     const max = Math.max(3, Math.min(MAX_ROWS, rows() - FRAME_ROWS));
-    const list = new SelectList(found, max, selectTheme(theme), { maxPrimaryColumnWidth: 48 });
+    const widest = Math.min(MAX_LABEL, Math.max(...items.map(({ label }) => visibleWidth(label)))) + 2;
+    const columns = { minPrimaryColumnWidth: widest, maxPrimaryColumnWidth: widest };
+    const list = new SelectList(found, max, selectTheme(theme), columns);
     list.onSelect = ({ value }) => onPick(value);
     list.onCancel = onCancel;
     return list;
