@@ -8,6 +8,7 @@ import { dirname } from 'node:path';
 import { fail, type Outcome, ok } from '../../shared/outcome.ts';
 
 const SAFE = [
+  ...['-c', 'core.quotePath=false'],
   ...['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'protocol.allow=never'],
   ...['-c', 'protocol.file.allow=always', '-c', 'core.untrackedCache=false', '-c', 'gc.auto=0'],
 ];
@@ -82,18 +83,26 @@ const cloneFailed = (message: string) => fail('failed', 'no_working_copy', messa
 export async function patchOf(folder: string, commit: string): Promise<Outcome<string>> {
   const added = await git(folder, ['add', '--all']);
   if (added.code !== 0) return fail('failed', 'no_patch', `What was changed cannot be read: ${firstLine(added)}`);
-  const options = ['--cached', '--binary', '--full-index', '--no-ext-diff', '--no-textconv', '--no-color'];
+  const options = [
+    '--cached',
+    '--binary',
+    '--no-renames',
+    '--full-index',
+    '--no-ext-diff',
+    '--no-textconv',
+    '--no-color',
+  ];
   const diff = await git(folder, ['diff', ...options, '--src-prefix=a/', '--dst-prefix=b/', commit, '--']);
   if (diff.code !== 0) return fail('failed', 'no_patch', `What was changed cannot be read: ${firstLine(diff)}`);
   if (diff.stdout.includes('\uFFFD')) return fail('failed', 'no_patch', 'What was changed is not all UTF-8 text.');
   return ok(diff.stdout);
 }
 
-/** The files that `patchOf` found changed. */
-export async function changedFiles(folder: string, commit: string): Promise<readonly string[]> {
-  const named = await git(folder, ['diff', '--cached', '--name-only', '-z', '--no-ext-diff', commit, '--']);
-  return named.stdout.split('\0').filter((name) => name !== '');
-}
+/** The files that a patch of `patchOf` changes; a name with odd characters is quoted as git does it. */
+export const filesOf = (patch: string): readonly string[] =>
+  [...patch.matchAll(/^diff --git (?:a\/(.+) b\/\1|"a\/.*" ("b\/.*"))$/gm)].map(
+    ([, plain, quoted]) => plain ?? quoted ?? '',
+  );
 
 export type Applied = 'applied' | 'already' | 'conflict';
 

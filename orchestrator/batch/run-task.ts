@@ -18,7 +18,7 @@ import type { Log } from '../log.ts';
 import { openOdin } from '../odin.ts';
 import type { HeavyPool } from '../pool.ts';
 import type { RedisHandle } from '../redis.ts';
-import { changedFiles, makeClone, patchOf, removeFolder, repositoryOf } from './git.ts';
+import { filesOf, makeClone, patchOf, removeFolder } from './git.ts';
 import type { BatchStore, ItemResult, ItemStatus } from './store.ts';
 import type { Task } from './task.ts';
 
@@ -31,6 +31,8 @@ export interface TaskDeps {
   readonly store: BatchStore;
   readonly worker: string;
   readonly log: Log;
+  /** As in git.ts, remembered. */
+  repositoryOf(root: string): Promise<string | null>;
   notice(line: string): void;
 }
 
@@ -67,7 +69,7 @@ export async function runTask(deps: TaskDeps, order: TaskOrder): Promise<TaskEnd
     patch: '',
     cleanUp: () => removeFolder(folder),
   });
-  const repository = await repositoryOf(root);
+  const repository = await deps.repositoryOf(root);
   if (repository === null) return failed('no_repository', `${root} is not in a git repository.`);
   const copyRoot = join(folder, relative(repository, root));
   const ws = workspaceId(copyRoot, deps.handle.scope);
@@ -211,5 +213,5 @@ async function takePatch(
       'Its patch holds what looks like a key or a password, so it was not taken.',
     );
   }
-  return ok({ patch, files: await changedFiles(folder, base) });
+  return ok({ patch, files: filesOf(patch) });
 }

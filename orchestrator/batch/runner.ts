@@ -11,6 +11,7 @@ import { openHeavyPool } from '../pool.ts';
 import { isAlive, selfIdentity } from '../process-identity.ts';
 import type { RedisHandle } from '../redis.ts';
 import { type Allowance, openAllowance } from './allowance.ts';
+import { repositoryOf } from './git.ts';
 import { type Access, accessOf, addJobs, type BatchJob, followOn, openBatchQueues } from './jobs.ts';
 import { clearLeftovers } from './leftovers.ts';
 import { runTask } from './run-task.ts';
@@ -66,6 +67,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
   const leaving = new AbortController();
   const rushed = Promise.withResolvers<void>();
   const running = new Map<string, Running>();
+  const repositories = new Map<string, Promise<string | null>>();
   const allowances = new Map<string, Allowance>();
   let idle = Promise.withResolvers<void>();
   let done = 0;
@@ -75,6 +77,11 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
   const deps = {
     ...{ home, handle, pool, store, log, worker: id, models: options.models, permission: options.permission },
     notice: options.notice,
+    repositoryOf(root: string) {
+      const known = repositories.get(root) ?? repositoryOf(root);
+      repositories.set(root, known);
+      return known;
+    },
   };
 
   const info = () => ({

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { watchTree } from '../../bench/process-tree.ts';
 import type { Script } from '../../llm/scripted/script.ts';
 import { archivePath } from '../../orchestrator/archive-file.ts';
 import { keys } from '../../orchestrator/keys.ts';
@@ -33,8 +34,8 @@ export interface KillWorkers {
   readonly workers: number;
   readonly concurrency: number;
   readonly random: (below: number) => number;
-  /** Bytes of all processes below this one, when it is to be watched. */
-  memory?(pids: readonly number[]): number;
+  /** Sums up the memory of all processes, this one and Redis too. */
+  readonly watchesMemory?: boolean;
 }
 
 /** Each task writes a file with its own line, once. */
@@ -69,7 +70,7 @@ async function runAndKill(world: BatchWorld, bid: string, options: KillWorkers) 
   );
   const running = Array.from({ length: workers }, () => startWorker(world, options.concurrency));
   let kills = 0;
-  let peakBytes = 0;
+  const memory = options.watchesMemory ? watchTree(process.pid, world.home, 250) : null;
   let over = false;
   const ended = world.ended(bid).finally(() => {
     over = true;
@@ -85,10 +86,10 @@ async function runAndKill(world: BatchWorld, bid: string, options: KillWorkers) 
       kills += 1;
       running[at] = startWorker(world, options.concurrency);
     }
-    if (options.memory) peakBytes = Math.max(peakBytes, options.memory(running.flatMap(({ pid }) => pid ?? [])));
     await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 5))]);
   }
   await ended;
+  const peakBytes = memory?.stop().peakBytes ?? 0;
   await Promise.all(
     running.map(async (child) => {
       const exited = once(child, 'exit');

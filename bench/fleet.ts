@@ -1,0 +1,111 @@
+// bench fleet: batches on real processes against a scripted model that takes 200 ms: tasks a second with one worker and with two, what a
+// task at a time more takes in memory, and a batch of small tasks beside as many runs of `odin run`, one after the other.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { type BatchWorld, withBatchWorld } from '../test/support/batch-world.ts';
+import { startWorker } from '../test/support/kill-workers.ts';
+import { watchTree } from './process-tree.ts';
+import { atMost, type BenchReport, report } from './report.ts';
+
+const LAUNCHER = fileURLToPath(new URL('../bin/odin.js', import.meta.url));
+const MODEL_MS = 200;
+const SMALL_TASKS = 100;
+/** Runs of `odin run` that are really made; the rest are taken to be like these. */
+const RUNS = 5;
+const AT_A_TIME = [1, 10, 100] as const;
+
+export async function benchFleet(): Promise<BenchReport> {
+  const loads = [];
+  for (const concurrency of AT_A_TIME) loads.push(await load(1, concurrency, Math.max(8, 2 * concurrency)));
+  const [one, two] = [await load(1, 4, 60), await load(2, 4, 60)];
+  const { batchMs, runMs } = await smallTasks();
+  const [first, , last] = loads;
+  const perTask = ((last?.peakMb ?? 0) - (first?.peakMb ?? 0)) / 99;
+  const figures = [
+    ...loads.map(({ perSecond }, i) => ({
+      name: `tasks a second, ${AT_A_TIME[i]} at a time`,
+      unit: '/s',
+      odin: perSecond,
+      floor: (AT_A_TIME[i] ?? 0) * (1000 / MODEL_MS),
+    })),
+    ...loads.map(({ peakMb }, i) => ({
+      name: `memory, ${AT_A_TIME[i]} at a time`,
+      unit: 'MB',
+      odin: peakMb,
+      floor: null,
+    })),
+    { name: 'tasks a second, two workers beside one', unit: '/s', odin: two.perSecond, floor: one.perSecond },
+    { name: `${SMALL_TASKS} small tasks beside as many runs`, unit: 'ms', odin: batchMs, floor: runMs * SMALL_TASKS },
+  ];
+  return report('fleet', figures, [
+    atMost('one worker against two, 4 tasks at a time', one.perSecond / two.perSecond, 1 / 1.7, 'times'),
+    atMost('a batch of small tasks against as many runs', batchMs / (runMs * SMALL_TASKS), 0.1, 'times'),
+    atMost('memory of one more task at a time', perTask, 5, 'MB'),
+  ]);
+}
+
+/** Workers that are up take a batch; from the submission to the last result. */
+async function load(
+  workers: number,
+  concurrency: number,
+  tasks: number,
+): Promise<{ readonly perSecond: number; readonly peakMb: number }> {
+  return withBatchWorld(
+    () => ({ text: 'Done.', delayMs: MODEL_MS }),
+    async (world) => {
+      const running = Array.from({ length: workers }, () => startWorker(world, concurrency));
+      await warmUp(world, workers);
+      const memory = watchTree(running[0]?.pid ?? 0, '', 100);
+      const startedAt = performance.now();
+      const { bid } = await world.submit(Array.from({ length: tasks }, (_, i) => ({ prompt: `question ${i}` })));
+      const { counts } = await world.ended(bid);
+      const seconds = (performance.now() - startedAt) / 1000;
+      const { peakBytes } = memory.stop();
+      if (counts.completed !== tasks) throw new Error(`Only ${counts.completed} of ${tasks} tasks were completed.`);
+      await Promise.all(running.map((child) => (child.kill('SIGTERM'), once(child, 'exit'))));
+      return { perSecond: tasks / seconds, peakMb: peakBytes / 2 ** 20 };
+    },
+  );
+}
+
+/** Every worker has run something: what loads with the first task is loaded. */
+async function warmUp(world: BatchWorld, workers: number): Promise<void> {
+  const { bid } = await world.submit(Array.from({ length: 4 * workers }, (_, i) => ({ prompt: `warm ${i}` })));
+  await world.ended(bid);
+}
+
+/** A model that answers at once: what is measured is Odin's own. Both are whole commands, started as a user starts them. */
+async function smallTasks(): Promise<{ readonly batchMs: number; readonly runMs: number }> {
+  return withBatchWorld(
+    () => ({ text: 'Done.' }),
+    async (world) => {
+      const run = async (args: readonly string[], input = ''): Promise<number> => {
+        const env = {
+          ...process.env,
+          ODIN_HOME: world.home,
+          ANTHROPIC_API_KEY: 'bench',
+          ANTHROPIC_BASE_URL: world.server.url,
+        };
+        const startedAt = performance.now();
+        const child = spawn(process.execPath, [LAUNCHER, ...args, '--model', 'anthropic/scripted'], {
+          cwd: world.project,
+          env,
+          stdio: ['pipe', 'ignore', 'ignore'],
+        });
+        child.stdin.end(input);
+        const [code] = await once(child, 'exit');
+        if (code !== 0) throw new Error(`odin ${args.join(' ')} ended with ${String(code)}.`);
+        return performance.now() - startedAt;
+      };
+      const times: number[] = [];
+      for (let i = 0; i <= RUNS; i++) times.push(await run(['run', `question ${i}`, '--mode', 'ask']));
+      // The first fills the caches of both.
+      const runMs = times.slice(1).reduce((sum, ms) => sum + ms, 0) / RUNS;
+      const lines = Array.from({ length: SMALL_TASKS }, (_, i) => JSON.stringify({ prompt: `task ${i}`, mode: 'ask' }));
+      const batchMs = await run(['batch', 'submit', '-', '--run', '8'], lines.join('\n'));
+      return { batchMs, runMs };
+    },
+  );
+}
