@@ -88,7 +88,7 @@ export function createFeeds(deps: {
       let gathered: StreamEvent[] = [];
       let sending: Promise<void> | null = null;
       let due: Promise<void> | null = null;
-      let fault: unknown = null;
+      let fault: Error | null = null;
       const flush = async (): Promise<void> => {
         const events = gathered;
         gathered = [];
@@ -106,11 +106,12 @@ export function createFeeds(deps: {
             await sending;
           })
           .catch((error: unknown) => {
-            fault ??= error;
+            fault ??= error instanceof Error ? error : new Error(String(error));
           });
         if (gathered.length > MOST_EVENTS) await due;
         // What was not sent is not left out: the reader comes again, with the id of what it has.
-        if (fault !== null) throw fault;
+        const failed = fault as Error | null;
+        if (failed !== null) throw failed;
       }
       await due;
     },

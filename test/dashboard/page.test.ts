@@ -1,7 +1,6 @@
 // The page in a real browser: what a person sees and does. ODIN_SCREENSHOTS names a folder that the pictures of docs/ are written to.
 
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -50,8 +49,8 @@ const shot = async (page: Page, name: string): Promise<void> => {
 };
 
 async function faults(page: Page): Promise<readonly string[]> {
-  const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-  await page.evaluate(axe);
+  const { default: axe } = await import('axe-core');
+  await page.evaluate(axe.source);
   const found = await page.evaluate(async () => {
     const { axe: checker } = globalThis as unknown as {
       axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };

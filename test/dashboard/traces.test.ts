@@ -35,7 +35,7 @@ async function startCollector() {
       text += piece.toString();
     });
     request.on('end', () => {
-      paths.push(`${request.method} ${request.url} ${request.headers['x-team']}`);
+      paths.push(`${request.method} ${request.url} ${String(request.headers['x-team'])}`);
       if (refused)
         spans.push(
           ...(JSON.parse(text) as Sent).resourceSpans.flatMap((one) => one.scopeSpans.flatMap((scope) => scope.spans)),
