@@ -36,6 +36,7 @@ describe('docs/ says what is so', () => {
         'dashboard',
         'instructions',
         'modes',
+        'agents',
         'configuration',
         'events',
         'permissions',

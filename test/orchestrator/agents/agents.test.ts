@@ -6,6 +6,7 @@ import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../../llm/scripted/script.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { StreamEvent } from '../../../shared/stream-events.ts';
+import { runCli } from '../../cli/run-cli.ts';
 import { only, withWorld } from '../../support/odin-world.ts';
 
 const isAgent = (turn: ScriptedTurn): boolean => turn.system.includes('You are a subagent');
@@ -50,6 +51,14 @@ test('O19 O25 C3: an agent works in its own conversation, without AgentTool, and
     expect(state.subAgents).toEqual([]);
     expect(state.agentResults).toMatchObject([{ id: 'a1-1-1', end: 'completed' }]);
     expect(await odin.replay(sid)).toMatchObject({ difference: null, open: null });
+    const cli = { cwd: world.project, env: { ODIN_HOME: world.home } };
+    const list = await runCli(['agents'], cli);
+    expect(list.stdout).toMatch(/a1-1-1 +completed +2/);
+    const shown = await runCli(['agents', 'show', 'a1-1-1'], cli);
+    expect(shown.stdout).toContain('Read a.txt and say what it says.');
+    expect(shown.stdout).toContain('completed after 2 steps');
+    const late = await runCli(['agents', 'cancel', 'a1-1-1'], cli);
+    expect([late.code, late.stderr]).toEqual([2, expect.stringContaining('No agent a1-1-1 works')]);
     expect(world.logged.filter((line) => line.includes('agent'))).toEqual([]);
   });
 });
