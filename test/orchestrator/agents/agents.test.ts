@@ -273,3 +273,28 @@ test('O19: agents of the folder and of the user: described to the planner; untru
     expect(world.noticed.some((line) => line.includes('broken.md is left out'))).toBe(true);
   });
 });
+
+test('O24 O25: an agent asks the user by its title; what is allowed it does, and the answer is in the journal once', async () => {
+  const agent = (turn: ScriptedTurn): ScriptedAnswer =>
+    turn.stepOfMessage === 0
+      ? { toolCalls: [{ name: 'WriteFile', args: { file_path: '.env', content: 'A=1\n' } }] }
+      : { text: results(turn) };
+  await withWorld({ script: planner([agentCall({ title: 'Maker' })], agent) }, async (world) => {
+    const odin = await world.open({ permission: { mode: 'ask', timeoutMs: null } });
+    const sid = odin.newSession();
+    const stop = new AbortController();
+    const events: StreamEvent[] = [];
+    const stream = odin.follow(sid, { from: '$', signal: stop.signal });
+    await odin.submit(sid, { mode: 'edit', body: 'make it' });
+    for await (const event of stream) {
+      events.push(event);
+      if (event.type === 'PermissionAsked') await odin.answer(event.questionId, 'allow', { by: 'test' });
+      if (event.type === 'AgentDone') stop.abort();
+    }
+    expect(only(events, 'PermissionAsked')).toMatchObject({ agent: 'Maker (a1-1-1)' });
+    expect(only(events, 'PermissionAnswered')).toMatchObject({ decision: 'allow', by: 'test', agent: 'a1-1-1' });
+    expect(existsSync(join(world.project, '.env'))).toBe(true);
+    expect(await odin.questions()).toEqual([]);
+    expect(await odin.replay(sid)).toMatchObject({ difference: null });
+  });
+});
