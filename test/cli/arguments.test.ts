@@ -31,7 +31,10 @@ const COMMANDS = [
     'demo',
   ],
   ...['questions', 'answer', 'permissions', 'trust', 'explain', 'init', 'fsck', 'replay', 'login', 'logout', 'compact'],
+  ...['agents', 'batch', 'worker', 'workers', 'dashboard', 'logs', 'stats'],
 ];
+/** Started by Odin itself. */
+const HIDDEN = ['run-alone'];
 
 describe('the command line', () => {
   test('odin --help names every command and every exit code', async () => {
@@ -53,7 +56,7 @@ describe('the command line', () => {
       buildProgram()
         .program.commands.map((command) => command.name())
         .toSorted(),
-    ).toEqual(COMMANDS.toSorted());
+    ).toEqual([...COMMANDS, ...HIDDEN].toSorted());
   });
 
   test.each([
