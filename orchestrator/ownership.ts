@@ -300,6 +300,11 @@ function createRunner(
       threads: world.agentThreads,
       access: (model) => models.access?.(model) ?? null,
       files: () => world.agentFiles(),
+      async ended(agentSid) {
+        const exec = world.commands.portFor(agentSid);
+        await Promise.all(exec.list().map(({ id }) => exec.stop(id)));
+        world.forget(agentSid);
+      },
       forAgent: (agentSid, agentMode, agentTodos) => ({
         ...turnDeps(agentSid, agentMode, agentTodos, memory, userTexts),
         permissions: permissions.forSession(sid),

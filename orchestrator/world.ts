@@ -73,6 +73,8 @@ export interface World {
   readonly closing: AbortSignal;
   /** The files as a session's main agent sees them. */
   portOf(sid: string): FilesPort;
+  /** Nobody sees the files as this one any more. */
+  forget(sid: string): void;
   /** The instructions as they are now, for a session that is opened. */
   instructions(): Instructions;
   openQueue(): Promise<TurnQueue>;
@@ -169,6 +171,7 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
       ports.set(sid, port);
       return port;
     },
+    forget: (sid) => void ports.delete(sid),
     instructions() {
       const read = readInstructions({ root, cwd: options.cwd, home, trusted: isTrusted() });
       return { ...read, text: scrub(read.text) };

@@ -306,6 +306,7 @@ export function startAgent(
     await Promise.all([...running.values()].map(({ settled }) => settled));
     deps.budget.settlePlanner();
     if (isLeft) return;
+    await supplies.ended(sid);
     const steps = memory.state.messages.at(-1)?.steps ?? ended.steps;
     const { end: kind, limit, answer: text, failure } = ended;
     const at = deps.now();

@@ -15,6 +15,8 @@ export interface AgentSupplies {
   access(model: string): unknown;
   /** Files, commands and tools of an agent's own; questions go to the session's user. */
   forAgent(agentSid: string, mode: Mode, todos: () => readonly Todo[]): TurnSupplies;
+  /** An agent has ended: nobody can stop or read what it left running, so that ends too. */
+  ended(agentSid: string): Promise<void>;
   /** The custom agents. */
   files(): readonly AgentFile[];
 }
