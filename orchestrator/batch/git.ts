@@ -3,6 +3,7 @@
 // monitors, since a clone takes objects and names and no configuration. What is cloned is linked, not copied.
 
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fail, type Outcome, ok } from '../../shared/outcome.ts';
@@ -65,10 +66,13 @@ export async function makeClone(repository: string, commit: string, folder: stri
   const fresh = `${folder}.new`;
   await Promise.all([removeFolder(folder), removeFolder(fresh)]);
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
-  const cloned = await git(dirname(folder), [
-    ...['clone', '--quiet', '--no-checkout', '--template='],
-    ...['--', repository, fresh],
-  ]);
+  const args = ['clone', '--quiet', '--no-checkout', '--template=', '--', repository, fresh];
+  let cloned = await git(repository, args);
+  // Another process may have cleared the folder above while it was empty.
+  if (cloned.code !== 0 && !existsSync(dirname(folder))) {
+    await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
+    cloned = await git(repository, args);
+  }
   if (cloned.code !== 0) return cloneFailed(`${repository} cannot be cloned: ${firstLine(cloned)}`);
   const out = await git(fresh, ['checkout', '--quiet', '--detach', commit]);
   if (out.code !== 0)

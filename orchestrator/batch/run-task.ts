@@ -1,9 +1,8 @@
 // One task of a batch from its working copy to its result: a session in a clone of the project, one message in it, and what that has
 // changed as a patch. After a crash or a handing back it goes on where it stood, when the working copy is there; else it begins anew.
 
-import { rmdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Limits } from '../../shared/events.ts';
 import { ulid } from '../../shared/ids.ts';
@@ -126,8 +125,6 @@ export async function runTask(deps: TaskDeps, order: TaskOrder): Promise<TaskEnd
     patch: patch.value.patch,
     async cleanUp() {
       await Promise.all([archive(), removeFolder(folder)]);
-      // The batch's own folder, when this was the last in it.
-      await rmdir(dirname(folder)).catch(() => {});
     },
   };
 }

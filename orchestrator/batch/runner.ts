@@ -295,6 +295,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
       leaving.abort(new Fenced('This worker leaves.'));
       for (const timer of timers) clearInterval(timer);
       await closeQueues();
+      await clearLeftovers({ home, handle, store }).catch(() => {});
       await pool.close();
       await leave(handle.client, id).catch(() => {});
       return left;
