@@ -18,6 +18,9 @@ export interface Feeds {
 
 /** Changes are gathered for so long. */
 const GATHER_MS = 500;
+/** When so many sessions change at once, for longer: nobody can read them all. */
+const MANY = 200;
+const MANY_MS = 1_500;
 /** Also without a change: what the orchestrator says of itself. */
 const FIGURES_EVERY_MS = 5_000;
 /** The batches are looked at so often at the least. */
@@ -49,6 +52,7 @@ export function createFeeds(deps: {
       let isFirst = true;
       let figuresAt = Number.NEGATIVE_INFINITY;
       let sentFleet = '';
+      let gatherMs = GATHER_MS;
       while (!stream.signal.aborted) {
         const rev = watch.rev();
         const isComplete = watch.isComplete();
@@ -58,12 +62,17 @@ export function createFeeds(deps: {
           const data = {
             all: isAll,
             complete: isComplete,
-            sessions: show(sessions),
+            // All other fields are Odin's own words and numbers.
+            sessions: sessions.map((session) => ({
+              ...session,
+              ...show({ title: session.title, model: session.model }),
+            })),
             gone: isAll ? [] : gone,
             ...(isFirst || asked ? { questions: questionsFor(visitor) } : {}),
           };
           seen = rev;
           await stream.send({ type: 'overview', id: `${boot}.${rev}`, data });
+          gatherMs = sessions.length > MANY ? MANY_MS : GATHER_MS;
         }
         // Until the first pass is through, the next message is whole again.
         if (!isComplete) seen = 0;
@@ -79,7 +88,7 @@ export function createFeeds(deps: {
           sentFleet = text;
           await stream.send({ type: 'fleet', data: fleet });
         }
-        await changeAfter(watch, stream.signal, isComplete ? seen : -1);
+        await changeAfter(watch, stream.signal, isComplete ? seen : -1, gatherMs);
       }
     },
 
@@ -118,8 +127,8 @@ export function createFeeds(deps: {
   };
 }
 
-/** Resolves when the count is above `rev`, at least GATHER_MS from now; when the signal aborts; and at the latest for the next look at the batches. */
-function changeAfter(watch: SessionWatch, signal: AbortSignal, rev: number): Promise<void> {
+/** Resolves when the count is above `rev`, at least `gatherMs` from now; when the signal aborts; and at the latest for the next look at the batches. */
+function changeAfter(watch: SessionWatch, signal: AbortSignal, rev: number, gatherMs: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);
@@ -132,7 +141,7 @@ function changeAfter(watch: SessionWatch, signal: AbortSignal, rev: number): Pro
     const timer = setTimeout(() => {
       if (watch.rev() > rev) end();
       else off = watch.onChange(end);
-    }, GATHER_MS);
+    }, gatherMs);
     const latest = setTimeout(end, LOOK_MS);
     signal.addEventListener('abort', end);
     if (signal.aborted) end();

@@ -63,8 +63,8 @@ const LIST_EVERY_MS = 30_000;
 /** Clocks of the machines that share a Redis differ by less. */
 const SKEW_MS = 60_000;
 /** Sessions in one round trip, and events of each. */
-const CHUNK = 64;
-const PAGE = 500;
+const CHUNK = 16;
+const PAGE = 200;
 
 export function watchSessions(options: WatchOptions): SessionWatch {
   const { redis, ws, rates } = options;

@@ -1,0 +1,189 @@
+// bench dashboard: 1,000 running sessions whose journals grow by 10,000 events a second in sum, a dashboard in a process of its own, and
+// its page in Chromium with one of them open: how long the page lets its reader wait, how far it is behind, and the server's memory.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { claimSession } from '../orchestrator/journal.ts';
+import { encode } from '../orchestrator/journal-read.ts';
+import { keys, workspaceId } from '../orchestrator/keys.ts';
+import { connectRedis, type OdinRedis } from '../orchestrator/redis.ts';
+import type { JournalEvent } from '../shared/events.ts';
+import { opId, sha256, ulid } from '../shared/ids.ts';
+import { hasBrowser, openBrowser } from '../test/support/browser.ts';
+import { ask, claimEvent, inboxOf } from '../test/support/redis-session.ts';
+import { atMost, type BenchReport, median, report } from './report.ts';
+
+const SESSIONS = 1_000;
+const TICK_MS = 100;
+const SECONDS = 20;
+const LAUNCHER = fileURLToPath(new URL('../bin/odin.js', import.meta.url));
+
+export async function benchDashboard(): Promise<BenchReport> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'odin-bench-dashboard-')));
+  const home = join(folder, 'home');
+  const project = join(folder, 'project');
+  mkdirSync(join(project, '.git'), { recursive: true });
+  const redis = await connectRedis({ home, notice: () => {} });
+  try {
+    const sids = await beginSessions(redis.client, home, workspaceId(project, redis.scope));
+    // As it is installed: the bundle, whatever the sources do meanwhile.
+    const server = spawn(process.execPath, [...entry(), 'dashboard', '--port', '0'], {
+      cwd: project,
+      env: { ...process.env, ODIN_HOME: home },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      const [line] = (await once(server.stdout, 'data')) as [Buffer];
+      return await measure(redis.client, sids, line.toString().trim(), server.pid ?? 0);
+    } finally {
+      const ended = once(server, 'exit');
+      server.kill('SIGTERM');
+      await ended;
+    }
+  } finally {
+    await redis.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What Node is given to run the newest bundle, or the launcher when none was built. */
+function entry(): readonly string[] {
+  try {
+    const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+    const { build } = JSON.parse(readFileSync(join(dist, 'manifest.json'), 'utf8')) as { readonly build: string };
+    const code =
+      'const { main } = await import(process.argv[1]); process.exitCode = await main(process.argv.slice(2));';
+    return ['--input-type=module', '-e', code, join(dist, build, 'main.js')];
+  } catch {
+    return [LAUNCHER];
+  }
+}
+
+async function beginSessions(redis: OdinRedis, home: string, ws: string): Promise<readonly string[]> {
+  const inbox = inboxOf(redis, home, ws);
+  const sids = Array.from({ length: SESSIONS }, () => ulid());
+  for (const sid of sids) {
+    await inbox.submit(ask(sid, `session ${sid}: make the retries wait a random time`));
+    await claimSession(redis, { sid, seq: 1, ws, claim: { ...claimEvent(1), host: hostname() } });
+  }
+  return sids;
+}
+
+async function measure(redis: OdinRedis, sids: readonly string[], link: string, pid: number): Promise<BenchReport> {
+  const browser = hasBrowser ? await openBrowser() : null;
+  const page = await browser?.newPage({ viewport: { width: 1440, height: 900 } });
+  await page?.goto(link);
+  await page?.getByText(`${SESSIONS} sessions`).waitFor();
+  await page?.locator('a.session').first().click();
+  const stop = new AbortController();
+  const written = replay(redis, sids, stop.signal);
+  const delays: number[] = [];
+  const sizes: number[] = [];
+  const until = performance.now() + SECONDS * 1000;
+  while (performance.now() < until) {
+    await delay(150);
+    if (page) delays.push(await inputDelay(page));
+    sizes.push(rssOf(pid));
+  }
+  stop.abort();
+  const { events, seconds } = await written;
+  await browser?.close();
+  const rate = events / seconds;
+  const sorted = delays.toSorted((a, b) => a - b);
+  const p95 = sorted[Math.floor(sorted.length * 0.95)] ?? null;
+  const peak = Math.max(...sizes) / 1e6;
+  const none = hasBrowser ? undefined : 'there is no browser';
+  return report(
+    'dashboard',
+    [
+      { name: 'events journaled', unit: 'per s', odin: rate, floor: null },
+      { name: 'input to next frame, p50', unit: 'ms', odin: median(delays), floor: null },
+      { name: 'input to next frame, p95', unit: 'ms', odin: p95, floor: null },
+      { name: 'server, most memory', unit: 'MB', odin: peak, floor: null },
+    ],
+    [
+      atMost('time that 10,000 events take to be journaled', 10_000 / rate, 1.05, 's'),
+      atMost('input to next frame, p95', p95, 100, 'ms', none),
+      atMost('server, most memory', peak, 150, 'MB'),
+    ],
+  );
+}
+
+/** From a key in the page's filter to the frame that shows it. */
+async function inputDelay(page: Page): Promise<number> {
+  const delayed: unknown = await page.evaluate(`new Promise((resolve) => {
+    const filter = document.getElementById('filter');
+    const since = performance.now();
+    // In line behind whatever the page is doing, as a key would be.
+    setTimeout(() => {
+      filter.value = filter.value === '' ? 'session' : '';
+      filter.dispatchEvent(new Event('input'));
+      requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - since)));
+    });
+  })`);
+  return Number(delayed);
+}
+
+const rssOf = (pid: number): number =>
+  1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+
+/** An event for every session each tick, until the signal aborts. A tick that comes late is made up for. */
+async function replay(redis: OdinRedis, sids: readonly string[], signal: AbortSignal) {
+  const writer = ulid();
+  const since = performance.now();
+  let ticks = 0;
+  while (!signal.aborted) {
+    const event = encode(writer, eventOf(ticks));
+    const pipeline = redis.pipeline();
+    for (const sid of sids) pipeline.xadd(keys.session(sid).log, `1-${ticks + 1}`, 'd', event);
+    await pipeline.exec();
+    ticks += 1;
+    await delay(Math.max(0, since + ticks * TICK_MS - performance.now()));
+  }
+  return { events: ticks * sids.length, seconds: (performance.now() - since) / 1000 };
+}
+
+/** A message that goes on: request, answer with a call, start, result. */
+function eventOf(tick: number): JournalEvent {
+  const at = Date.now();
+  if (tick === 0) {
+    const models = { model: 'anthropic/claude-opus-5-5', smallModel: 'anthropic/small' };
+    const body = { inline: 'make the retries wait a random time' };
+    return { type: 'msg.start', seq: 1, mid: ulid(), mode: 'edit', body, ...models, limits: { maxSteps: 1e6 }, at };
+  }
+  const turn = 1 + Math.floor((tick - 1) / 4);
+  const [asks, calls] = [opId(1, turn, 0), opId(1, turn, 1)];
+  const call = { callId: `c${turn}`, name: 'ReadFile' };
+  const rawArgs = JSON.stringify({ file_path: `src/file-${turn}.ts` });
+  switch ((tick - 1) % 4) {
+    case 0:
+      return { type: 'llm.req', op: asks, model: 'anthropic/claude-opus-5-5', reqHash: sha256(asks), attempt: 1, at };
+    case 1:
+      return {
+        ...{ type: 'llm.res', op: asks, stop: 'tool_calls', model: 'claude-opus-5-5', at },
+        parts: {
+          inline: [
+            { type: 'text', text: 'I look where it is decided. '.repeat(4) },
+            { type: 'tool_call', ...call, rawArgs },
+          ],
+        },
+        calls: [{ op: calls, ...call, argsHash: sha256(rawArgs) }],
+        usage: { input: 20_000 + turn, output: 120, cacheRead: 19_000, cacheWrite: 500 },
+      };
+    case 2:
+      return { type: 'tool.start', op: calls, ...call, version: '1', at };
+    default:
+      return {
+        ...{ type: 'tool.done', op: calls, ...call, kind: 'ok', affectedFiles: [], durationMs: 3, at },
+        text: { inline: 'export const delays = [100, 200, 400];\n'.repeat(20) },
+        description: `Read src/file-${turn}.ts (20 lines)`,
+        resultHash: sha256(`${turn}`),
+      };
+  }
+}
