@@ -90,7 +90,7 @@ async function toRequest(
   const startedAt = process.hrtime.bigint();
   const args = [launcher, 'run', 'Say that you are done.', '--mode', 'ask', '--model', 'anthropic/scripted'];
   const child = spawn(process.execPath, args, { cwd, env, stdio: 'ignore' });
-  const code = await new Promise((resolve) => child.on('close', resolve));
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
   const first = requests[before];
   if (code !== 0 || first === undefined) throw new Error(`odin run ended with ${code}`);
   return Number(first.arrivedAt - startedAt) / 1e6;
@@ -103,11 +103,11 @@ function compare(sessions: readonly Session[], prompts: readonly number[], headl
   const megabytes = of(sessions.map((one) => one.bytes)) / 1e6;
   const keyMs = of(sessions.map((one) => worst(one.keyMs)));
   const figures = [
-    { name: 'CPU time for 5 KB of Markdown, 400 turns', unit: 'ms', odin: cpuMs, floor: null },
+    { name: 'CPU for 5 KB of Markdown', unit: 'ms', odin: cpuMs, floor: null },
     { name: 'output for it', unit: 'MB', odin: megabytes, floor: null },
-    { name: 'a key shown, 8 subagents stream (95 of 100)', unit: 'ms', odin: keyMs, floor: null },
+    { name: 'a key shown (p95)', unit: 'ms', odin: keyMs, floor: null },
     { name: 'memory after it', unit: 'MB', odin: of(sessions.map((one) => one.rssBytes)) / 2 ** 20, floor: null },
-    { name: 'start to a prompt / to the first request', unit: 'ms', odin: of(prompts), floor: of(headless) },
+    { name: 'start to prompt, to first request', unit: 'ms', odin: of(prompts), floor: of(headless) },
   ];
   return report('tui', figures, [
     atMost('CPU time', cpuMs, 800, 'ms'),

@@ -163,7 +163,9 @@ wholeDay(
 wholeDay(
   'G1, O1: a plan is accepted and carried out; the window is resized while an answer is waited for',
   async () => {
+    await pane.until(/What becomes of the plan/);
     pane.keys('Escape');
+    await pane.until(/─{100}\n.*\n─{100}\n edit · scripted/);
     pane.type('/mode plan');
     pane.keys('Enter');
     await pane.until(/\n plan · scripted/);
