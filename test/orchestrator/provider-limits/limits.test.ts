@@ -78,7 +78,7 @@ describe('issue 7: all processes share the limits of a provider', () => {
     const seen = watched();
     await withModels(seen.script, async ({ process }) => {
       const both = [await process({ concurrency: 2 }), await process({ concurrency: 2 })];
-      const asked = Array.from({ length: 16 }, (_, i) => both[i % 2]?.(`call ${i}`));
+      const asked = Array.from({ length: 16 }, (_, i) => (both[i % 2] as (typeof both)[0])(`call ${i}`));
       expect(await Promise.all(asked)).toEqual(Array.from({ length: 16 }, (_, i) => `call ${i}`));
       expect(seen.most()).toBe(2);
     });
