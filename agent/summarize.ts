@@ -45,7 +45,7 @@ export async function summarize(
   const timer = setTimeout(() => giveUp(TOO_SLOW), question.timeoutMs);
   signal.addEventListener('abort', cancel, { once: true });
   if (signal.aborted) cancel();
-  else inPieces(small, question, stop.signal).then(given.resolve, given.reject);
+  else void inPieces(small, question, stop.signal).then(given.resolve, (error: unknown) => given.reject(error));
   try {
     return await given.promise;
   } finally {

@@ -161,6 +161,7 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
       case 'StreamThinking':
       case 'Usage':
       case 'AuxUsage':
+      case 'SessionTitled':
       case 'PersistMessage':
         return;
     }

@@ -45,12 +45,12 @@ export function agentPlans(): readonly PathPlan[] {
     serializeState: (state) => {
       const { value, context } = state as unknown as Snapshot;
       const { turn, attempt, compactions, cuts, settled } = context;
-      return JSON.stringify([value, turn, attempt, compactions, cuts, Object.keys(settled).length]) as never;
+      return JSON.stringify([value, turn, attempt, compactions, cuts, Object.keys(settled).length]);
     },
   });
   const ends = paths.filter(({ state }) => (state as unknown as Snapshot).status === 'done');
   return ends.map(({ steps }) =>
-    planOf(steps.map(({ event }) => event as AgentEvent).filter((event) => !event.type.startsWith('xstate.'))),
+    planOf(steps.map(({ event }) => event).filter((event) => !event.type.startsWith('xstate.'))),
   );
 }
 
