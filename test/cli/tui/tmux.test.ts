@@ -198,8 +198,10 @@ wholeDay(
     pane.type('wait to be killed');
     pane.keys('Enter');
     await pane.until(/❯ wait to be killed[^]*thinking · \d+ s/);
-    process.kill(Number(pane.tmux('display-message', '-p', '-t', 't', '#{pane_pid}')), 'SIGKILL');
-    await pane.until(/ENDED 0/);
+    const shell = pane.tmux('display-message', '-p', '-t', 't', '#{pane_pid}').trim();
+    const [program] = execFileSync('pgrep', ['-P', shell], { encoding: 'utf8' }).split('\n');
+    process.kill(Number(program), 'SIGKILL');
+    await pane.until(/ENDED 137/);
     pane.start('--continue');
     const shown = await pane.until(/❯ wait to be killed[^]*Esc interrupts/);
     expect(shown).toMatch(/Answer to <wait and resize>/);
