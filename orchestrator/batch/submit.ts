@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { sha256 } from '../../shared/ids.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { UserError } from '../../shared/outcome.ts';
+import { createScrub } from '../../shared/scrub.ts';
 import { canonical } from '../jobs/sign-job.ts';
 import { findRoot } from '../workspace.ts';
 import { commitOf, repositoryOf } from './git.ts';
@@ -54,6 +55,7 @@ export async function rootsOf(store: BatchStore, bid: string): Promise<readonly 
 }
 
 async function placeTasks({ tasks, name, cwd, defaults }: Submission): Promise<readonly Task[]> {
+  const scrub = createScrub(process.env);
   const mistakes: string[] = [];
   const places = new Map<string, Promise<{ readonly root: string; readonly base: string } | string>>();
   const placed: Task[] = [];
@@ -63,7 +65,7 @@ async function placeTasks({ tasks, name, cwd, defaults }: Submission): Promise<r
     places.set(wanted, place);
     const found = await place;
     if (typeof found === 'string') mistakes.push(`${name}:${task.line}: ${found}`);
-    else placed.push(taskOf(task, found, defaults));
+    else placed.push(taskOf({ ...task, prompt: scrub(task.prompt) }, found, defaults));
   }
   refuse(mistakes);
   return placed;

@@ -138,6 +138,16 @@ describe('SPEC O19: a batch', () => {
     });
   });
 
+  test('SAFETY 6: a key in a prompt does not reach Redis', async () => {
+    await withBatchWorld(script, async (world) => {
+      const secret = `ghp_${'a1B2'.repeat(9)}`;
+      const { bid } = await world.submit([{ id: 'one', prompt: `use ${secret} please` }]);
+      const [task] = await world.store.tasksOf(bid, ['one']);
+      expect(task?.prompt).toMatch(/^use .* please$/);
+      expect(JSON.stringify(await world.handle.client.hgetall(`${PREFIX}:batch:${bid}:items`))).not.toContain(secret);
+    });
+  });
+
   test('the same id with other tasks is refused', async () => {
     await withBatchWorld(script, async (world) => {
       await world.submit([{ prompt: 'x' }], { id: 'mine' });
