@@ -129,22 +129,27 @@ async function audit(world: BatchWorld, bid: string, tasks: readonly { readonly 
     if (result?.status !== 'completed' || result.files.join() !== `${id}.txt` || lines !== 1) lost += 1;
     const ends = result?.session ? await endsIn(world, result.session) : null;
     if (ends === null) unknown += 1;
-    else if (ends.messages !== 1 || ends.writes !== 1) doubled += 1;
+    else if (ends.messages !== 1 || ends.writes !== 1) {
+      doubled += 1;
+      process.stderr.write(`task ${id}, session ${result?.session}: ${JSON.stringify(ends)}\n`);
+    }
   }
   const { counts } = await world.ended(bid);
   const sum = Object.values(counts).reduce((all, count) => all + count, 0);
   return { lost, doubled: doubled + Math.abs(sum - tasks.length), unknown };
 }
 
-/** What the journal of a task's session says, in its archive, or in Redis where a worker that was killed left it; null when there is none. */
+/**
+ * What the journal of a task's session says: its archive where there is one, since a worker that takes up a task that is done leaves
+ * a claim in Redis; else Redis, where a worker that was killed left it. Null when there is none.
+ */
 async function endsIn(
   { home, handle }: BatchWorld,
   sid: string,
 ): Promise<{ readonly messages: number; readonly writes: number } | null> {
-  const entries = await handle.client.xrange(keys.session(sid).log, '-', '+');
-  const text =
-    entries.map(([, fields]) => fields[1]).join('\n') ||
-    (await readFile(archivePath(home, sid), 'utf8').catch(() => ''));
+  const archived = await readFile(archivePath(home, sid), 'utf8').catch(() => '');
+  const entries = archived === '' ? await handle.client.xrange(keys.session(sid).log, '-', '+') : [];
+  const text = archived || entries.map(([, fields]) => fields[1]).join('\n');
   if (text === '') return null;
   const count = (what: RegExp) => text.match(what)?.length ?? 0;
   return { messages: count(/\\?"type\\?":\\?"msg\.done\\?"/g), writes: count(/\\?"type\\?":\\?"tool\.done\\?"/g) };
