@@ -242,7 +242,8 @@ describe('from a second process', () => {
   test('E11: odin cancel ends what another process runs', async () => {
     const running = startCli(['wait again'], options);
     await running.until(/ask mode/);
-    expect(await runCli(['cancel', 'last'], options)).toMatchObject({ code: 0 });
+    const cancelled = await runCli(['cancel', 'last'], options);
+    expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining('is asked to stop'), stderr: '' });
     expect((await running.ended).code).toBe(130);
     expect(await runCli(['cancel', 'last'], options)).toMatchObject({ code: 1 });
     gate.resolve();
