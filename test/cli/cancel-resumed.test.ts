@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { startScriptedServer } from '../../llm/scripted/server.ts';
-import { processesWith, sandboxHere, until } from '../support/exec-bench.ts';
+import { processesWith, sandboxHere } from '../support/exec-bench.ts';
+import { until } from '../support/until.ts';
 import { runCli, startCli } from './run-cli.ts';
 
 // Without a sandbox the command is asked about, and nobody is here to answer.

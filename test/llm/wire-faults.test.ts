@@ -3,7 +3,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ScriptedAnswer } from '../../llm/scripted/script.ts';
 import type { ModelMessage, Usage } from '../../shared/messages.ts';
-import { answered, failed, MODEL_APIS, never, requestOf, TEST_KEY, until, withServer } from '../support/model-apis.ts';
+import { answered, failed, MODEL_APIS, never, requestOf, TEST_KEY, withServer } from '../support/model-apis.ts';
+import { until } from '../support/until.ts';
 
 const ASK: ModelMessage[] = [{ role: 'user', text: 'Hello' }];
 const LONG = 'word '.repeat(200);

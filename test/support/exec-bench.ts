@@ -4,7 +4,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Commands, openCommands } from '../../orchestrator/exec/commands.ts';
 import { type FoundSandbox, findSandbox } from '../../orchestrator/exec/sandbox.ts';
 import type { CommandHooks, CommandRequest, CommandResult, ExecPort } from '../../shared/exec-port.ts';
@@ -111,9 +110,4 @@ export function processesWith(word: string): readonly number[] {
       return [];
     }
   });
-}
-
-/** Waits until it holds; the test's own time limit says when it never does. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await delay(10);
 }

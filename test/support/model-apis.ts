@@ -73,8 +73,3 @@ export async function withServer<T>(script: Script, run: (server: ScriptedServer
     await server.close();
   }
 }
-
-/** Lets the event loop turn until something holds. The test's own time limit is the end. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
-}

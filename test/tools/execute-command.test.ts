@@ -8,9 +8,10 @@ import type { Mode } from '../../shared/modes.ts';
 import { fail } from '../../shared/outcome.ts';
 import { commandOutputTool } from '../../tools/command-output.ts';
 import { executeCommandTool } from '../../tools/execute-command.ts';
-import { type ExecBench, openExecBench, sandboxHere, UNCONFINED, until } from '../support/exec-bench.ts';
+import { type ExecBench, openExecBench, sandboxHere, UNCONFINED } from '../support/exec-bench.ts';
 import { codeOf, memoryBlobs, messageOf, must } from '../support/files-bench.ts';
 import { NO_WEB } from '../support/no-web.ts';
+import { until } from '../support/until.ts';
 
 let bench: ExecBench;
 let calls = 0;

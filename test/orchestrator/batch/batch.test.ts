@@ -8,6 +8,7 @@ import { taskHash } from '../../../orchestrator/batch/store.ts';
 import { signJob } from '../../../orchestrator/jobs/sign-job.ts';
 import { batchQueue, PREFIX } from '../../../orchestrator/keys.ts';
 import { type BatchWorld, git, withBatchWorld } from '../../support/batch-world.ts';
+import { until } from '../../support/until.ts';
 
 /** "write NAME" writes a file of that name; "fail" is refused by the model's server; all else is answered. */
 const script: Script = ({ userText, stepOfMessage }) => {
@@ -86,7 +87,7 @@ describe('SPEC O19: a batch', () => {
         { id: 'waits', prompt: 'y' },
       ]);
       await world.run({ concurrency: 1 });
-      while (world.server.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+      await until(() => world.server.requests.length > 0);
       await world.store.markCancelled(bid);
       expect((await world.ended(bid)).counts).toMatchObject({ cancelled: 2, completed: 0 });
       expect(world.server.requests).toHaveLength(1);
@@ -218,7 +219,7 @@ describe('SAFETY 6: what a worker is given', () => {
       if (!evil) throw new Error('The task is gone.');
       const wrongQueue = { ...ids, item: 'evil', hash: taskHash(evil) };
       await add('mode_job', signJob(key, { queue: name, jobId: 'mode_job' }, wrongQueue, later));
-      while (world.refused.length < 7) await new Promise((resolve) => setTimeout(resolve, 10));
+      await until(() => world.refused.length >= 7);
       await queue.close();
       const told = world.refused.join('\n');
       expect(told).toMatch(/plain_job: .*not of the form/);
@@ -240,7 +241,7 @@ describe('SAFETY 6: what a worker is given', () => {
       ]);
       await world.run({ access: 'read' });
       await world.run({ projects: new Map([['/elsewhere', world.project]]) });
-      while (!(await resultOf(world, bid, 'reads'))) await new Promise((resolve) => setTimeout(resolve, 10));
+      await until(async () => Boolean(await resultOf(world, bid, 'reads')));
       expect(await resultOf(world, bid, 'writes')).toBeNull();
       await world.run();
       expect((await world.ended(bid)).counts.completed).toBe(2);

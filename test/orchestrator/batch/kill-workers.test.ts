@@ -4,6 +4,7 @@ import { keys } from '../../../orchestrator/keys.ts';
 import { withBatchWorld } from '../../support/batch-world.ts';
 import { killWorkers, startWorker } from '../../support/kill-workers.ts';
 import { printedSeed, randomFrom } from '../../support/seed.ts';
+import { until } from '../../support/until.ts';
 
 test('SPEC O19, C5: workers killed in the middle of their tasks neither lose one nor do one twice', async () => {
   const random = randomFrom(printedSeed('kill-workers'));
@@ -20,12 +21,12 @@ test('SPEC O25: a worker that is told to stop twice puts its task back, and the 
     async (world) => {
       const { bid } = await world.submit([{ id: 'one', prompt: 'question' }]);
       const first = startWorker(world, 2);
-      while (world.server.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+      await until(() => world.server.requests.length > 0);
       expect((await world.store.status(bid))?.running).toBe(1);
       const exited = once(first, 'exit');
       first.kill('SIGTERM');
       const workers = async () => Object.values(await world.handle.client.hgetall(keys.workers)).join();
-      while (!(await workers()).includes('"draining":true')) await new Promise((resolve) => setTimeout(resolve, 10));
+      await until(async () => (await workers()).includes('"draining":true'));
       first.kill('SIGTERM');
       expect(await exited).toEqual([0, null]);
       const status = await world.store.status(bid);

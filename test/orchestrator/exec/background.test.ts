@@ -4,8 +4,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { findSandbox } from '../../../orchestrator/exec/sandbox.ts';
-import { type ExecBench, openExecBench, processesWith, UNCONFINED, until } from '../../support/exec-bench.ts';
+import { type ExecBench, openExecBench, processesWith, UNCONFINED } from '../../support/exec-bench.ts';
 import { codeOf, must } from '../../support/files-bench.ts';
+import { until } from '../../support/until.ts';
 
 const kinds = [
   ['as this machine confines it', findSandbox],

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { markOf } from '../../../orchestrator/exec/command-env.ts';
 import { readConfigText } from '../../../orchestrator/trust.ts';
-import { type ExecBench, openExecBench, sandboxHere, UNCONFINED, until } from '../../support/exec-bench.ts';
+import { type ExecBench, openExecBench, sandboxHere, UNCONFINED } from '../../support/exec-bench.ts';
 import { must } from '../../support/files-bench.ts';
+import { until } from '../../support/until.ts';
 
 const here = await sandboxHere();
 const kinds = [...(here ? [['in the sandbox', here] as const] : []), ['without a sandbox', UNCONFINED] as const];

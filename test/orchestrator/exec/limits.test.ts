@@ -6,7 +6,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { findProcessLimit, MAX_PROCESSES, shellLimits } from '../../../orchestrator/exec/limits.ts';
-import { openExecBench, processesWith, sandboxHere, UNCONFINED, until } from '../../support/exec-bench.ts';
+import { openExecBench, processesWith, sandboxHere, UNCONFINED } from '../../support/exec-bench.ts';
+import { until } from '../../support/until.ts';
 
 const here = await sandboxHere();
 const limit = findProcessLimit();

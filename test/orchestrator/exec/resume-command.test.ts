@@ -9,10 +9,11 @@ import { type CommandIntent, commandIntent, commandIntentOf } from '../../../orc
 import { finishCommand } from '../../../orchestrator/exec/finish-command.ts';
 import { claimNever, shimState, startShim } from '../../../orchestrator/exec/shim.ts';
 import { createScrub } from '../../../shared/scrub.ts';
-import { type ExecBench, openExecBench, processesWith, UNCONFINED, until } from '../../support/exec-bench.ts';
+import { type ExecBench, openExecBench, processesWith, UNCONFINED } from '../../support/exec-bench.ts';
 import { messageOf } from '../../support/files-bench.ts';
 import { killCommands } from '../../support/kill-commands.ts';
 import { printedSeed, randomFrom } from '../../support/seed.ts';
+import { until } from '../../support/until.ts';
 
 let bench: ExecBench;
 beforeEach(() => {

@@ -19,15 +19,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { detect } from '../../../orchestrator/exec/sandbox.ts';
 import type { CommandRequest } from '../../../shared/exec-port.ts';
-import {
-  type ExecBench,
-  openExecBench,
-  processesWith,
-  sandboxHere,
-  UNCONFINED,
-  until,
-} from '../../support/exec-bench.ts';
+import { type ExecBench, openExecBench, processesWith, sandboxHere, UNCONFINED } from '../../support/exec-bench.ts';
 import { codeOf } from '../../support/files-bench.ts';
+import { until } from '../../support/until.ts';
 
 const here = await sandboxHere();
 

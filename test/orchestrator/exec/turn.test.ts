@@ -4,8 +4,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../../llm/scripted/script.ts';
-import { processesWith, sandboxHere, until } from '../../support/exec-bench.ts';
+import { processesWith, sandboxHere } from '../../support/exec-bench.ts';
 import { only, withWorld } from '../../support/odin-world.ts';
+import { until } from '../../support/until.ts';
 
 const commands =
   (...list: readonly string[]) =>

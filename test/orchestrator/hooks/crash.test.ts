@@ -9,7 +9,7 @@ import type { ScriptedAnswer, ScriptedTurn } from '../../../llm/scripted/script.
 import { startScriptedServer } from '../../../llm/scripted/server.ts';
 import type { JournalEvent } from '../../../shared/events.ts';
 import { runCli, startCli } from '../../cli/run-cli.ts';
-import { until } from '../../support/exec-bench.ts';
+import { until } from '../../support/until.ts';
 
 /** Says that it runs, with its process, and waits for a file. */
 const waiting = (log: string, go: string) =>

@@ -8,6 +8,7 @@ import { limitModels, type ProviderLimits } from '../../../orchestrator/provider
 import { connectRedis, type RedisHandle } from '../../../orchestrator/redis.ts';
 import { withWorld } from '../../support/odin-world.ts';
 import { startTestRedis } from '../../support/redis.ts';
+import { until } from '../../support/until.ts';
 
 interface Setting {
   readonly redis: RedisHandle;
@@ -90,10 +91,10 @@ describe('issue 7: all processes share the limits of a provider', () => {
       const [batch, person] = [await process({ concurrency: 1 }), await process({ concurrency: 1 }, true)];
       const { waiting } = keys.providerLimit('anthropic');
       const first = batch('held');
-      while (seen.order.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => seen.order.length > 0);
       const rest = [batch('batch 1'), batch('batch 2')];
       const asked = person('person');
-      while ((await redis.client.zcard(waiting)) === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(async () => (await redis.client.zcard(waiting)) > 0);
       seen.open();
       await Promise.all([first, asked, ...rest]);
       expect(seen.order.slice(0, 2)).toEqual(['held', 'person']);
@@ -106,17 +107,17 @@ describe('issue 7: all processes share the limits of a provider', () => {
     await withModels(seen.script, async ({ process, redis }) => {
       const ask = await process({ concurrency: 1 }, true);
       const held = ask('held');
-      while (seen.order.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(() => seen.order.length > 0);
       const stop = new AbortController();
       const waits = ask('waits', stop.signal);
       const { waiting, calls } = keys.providerLimit('anthropic');
-      while ((await redis.client.zcard(waiting)) === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(async () => (await redis.client.zcard(waiting)) > 0);
       stop.abort();
       expect(await waits).toBe('cancelled');
       expect(await redis.client.zcard(waiting)).toBe(0);
       seen.open();
       expect(await held).toBe('held');
-      while ((await redis.client.zcard(calls)) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await until(async () => (await redis.client.zcard(calls)) === 0);
       expect(seen.order).toEqual(['held']);
     });
   });
