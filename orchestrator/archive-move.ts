@@ -24,6 +24,7 @@ import {
 import { installSession } from './install-session.ts';
 import { isAfter } from './journal-read.ts';
 import { keys } from './keys.ts';
+import { lock } from './process-lock.ts';
 import type { OdinRedis } from './redis.ts';
 
 export interface ArchivePlace {
@@ -39,10 +40,24 @@ export type ArchiveStep = 'written' | 'renamed' | 'checked' | 'removed';
  */
 export type ArchiveEnd = 'archived' | 'changed' | 'gone';
 
+/** One process at a time: whoever comes second finds the session gone, and never puts its own, older reading in the file's place. */
 export async function archiveSession(
-  { redis, home }: ArchivePlace,
+  place: ArchivePlace,
   sid: string,
   onStep: (step: ArchiveStep) => void = () => {},
+): Promise<ArchiveEnd> {
+  const held = await lock(`archive ${archivePath(place.home, sid)}`);
+  try {
+    return await moveOut(place, sid, onStep);
+  } finally {
+    held.release();
+  }
+}
+
+async function moveOut(
+  { redis, home }: ArchivePlace,
+  sid: string,
+  onStep: (step: ArchiveStep) => void,
 ): Promise<ArchiveEnd> {
   const session = keys.session(sid);
   const [fields, mids, newest] = await Promise.all([
@@ -73,8 +88,14 @@ export async function archiveSession(
   const draft = `${archivePath(home, sid)}.${ulid()}.tmp`;
   await mkdir(archiveFolder(home), { recursive: true, mode: 0o700 });
   try {
-    const lines = archiveLines(header, rawLog(redis, sid, lastId), numbers);
+    // A machine with the same home folder is not kept out by the lock: it may have taken the journal away meanwhile.
+    const read = { lastId: '' };
+    const lines = archiveLines(header, rawLog(redis, sid, lastId, read), numbers);
     await pipeline(lines, createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true }));
+    if (read.lastId !== lastId) {
+      await rm(draft, { force: true });
+      return 'changed';
+    }
     onStep('written');
     killPoint('archive:written');
     await rename(draft, archivePath(home, sid));
@@ -110,13 +131,19 @@ export async function restoreSession({ redis, home }: ArchivePlace, sid: string)
 
 const PAGE = 1000;
 
-/** The entries of a log up to an id, page by page. */
-async function* rawLog(redis: OdinRedis, sid: string, lastId: string): AsyncGenerator<RawEntry> {
+/** The entries of a log up to an id, page by page; `read` says how far it has come. */
+async function* rawLog(
+  redis: OdinRedis,
+  sid: string,
+  lastId: string,
+  read: { lastId: string },
+): AsyncGenerator<RawEntry> {
   const { log } = keys.session(sid);
   for (let from = '-'; ; ) {
     const page = await redis.xrange(log, from, lastId, 'COUNT', PAGE);
     for (const [id, fields] of page) yield [id, fields[1] ?? ''];
     const last = page.at(-1)?.[0];
+    read.lastId = last ?? read.lastId;
     if (last === undefined || page.length < PAGE) return;
     from = `(${last}`;
   }

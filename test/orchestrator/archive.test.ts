@@ -1,6 +1,15 @@
 // Sessions that leave Redis for a file and come back, with a crash at every step between.
 
-import { appendFileSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openArchive } from '../../orchestrator/archive.ts';
 import { archiveFolder, archivePath, readArchive } from '../../orchestrator/archive-file.ts';
@@ -135,6 +144,40 @@ test('DURABILITY 2, E14: killed at any step, a session is whole in Redis or in i
     expect(await keysOf(sid)).toEqual([]);
   }
 }, 30_000);
+
+test('O4, E14: who archives a session that another process archives waits, and finds it gone', async () => {
+  const sid = await finishedSession();
+  const log = await readLog(redis, sid, '0');
+  const second: Promise<unknown>[] = [];
+  const first = await archiveSession(place(), sid, (step) => {
+    if (step === 'written') second.push(archiveSession(place(), sid));
+  });
+  expect([first, ...(await Promise.all(second))]).toEqual(['archived', 'gone']);
+  expect(await readJournal(place(), sid)).toEqual(log);
+});
+
+test('O4, E14: a machine with the same home folder that finds the journal taken away meanwhile leaves the whole file in its place', async () => {
+  const sid = await finishedSession();
+  const log = await readLog(redis, sid, '0');
+  // Its lock is another one, as on another machine.
+  const home = `${server.home}-elsewhere`;
+  symlinkSync(server.home, home);
+  const reads = Promise.withResolvers<void>();
+  const taken = Promise.withResolvers<void>();
+  const late = Object.create(redis) as OdinRedis;
+  late.xrange = (async (...args: Parameters<OdinRedis['xrange']>) => {
+    reads.resolve();
+    await taken.promise;
+    return redis.xrange(...args);
+  }) as OdinRedis['xrange'];
+  const other = archiveSession({ redis: late, home }, sid);
+  await reads.promise;
+  expect(await archiveSession(place(), sid)).toBe('archived');
+  taken.resolve();
+  expect(await other).toBe('changed');
+  expect(await readJournal(place(), sid)).toEqual(log);
+  rmSync(home);
+});
 
 test('O4: who reads while sessions move back and forth sees every event, once', async () => {
   const sid = await finishedSession(5);
