@@ -148,11 +148,19 @@ test('DURABILITY 2, E14: killed at any step, a session is whole in Redis or in i
 test('O4, E14: who archives a session that another process archives waits, and finds it gone', async () => {
   const sid = await finishedSession();
   const log = await readLog(redis, sid, '0');
+  const steps: string[] = [];
+  const watched = Object.create(redis) as OdinRedis;
+  watched.hgetall = ((key: string) => {
+    steps.push('second reads');
+    return redis.hgetall(key);
+  }) as OdinRedis['hgetall'];
   const second: Promise<unknown>[] = [];
   const first = await archiveSession(place(), sid, (step) => {
-    if (step === 'written') second.push(archiveSession(place(), sid));
+    if (step === 'written') second.push(archiveSession({ redis: watched, home: server.home }, sid));
+    steps.push(step);
   });
   expect([first, ...(await Promise.all(second))]).toEqual(['archived', 'gone']);
+  expect(steps).toEqual(['written', 'renamed', 'checked', 'removed', 'second reads']);
   expect(await readJournal(place(), sid)).toEqual(log);
 });
 
