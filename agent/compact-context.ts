@@ -14,6 +14,7 @@ import { runPasses } from './compaction-passes.ts';
 import { MIN_OUTPUT_TOKENS, takenBy } from './context-fit.ts';
 import type { LoopDeps } from './loop-deps.ts';
 import { pickModel } from './pick-model.ts';
+import { requestParts } from './request-parts.ts';
 import { restatedOf } from './restate.ts';
 
 type Compact = Extract<AgentEffect, { type: 'compact' }> & {
@@ -44,7 +45,7 @@ export async function compactContext(
   const taken = takenBy(deps, model);
   const { history } = deps.memory;
   const draft = draftOf(history.messages);
-  const scale = sizeScale(deps, partsOf(deps, start, specs, model));
+  const scale = sizeScale(deps, requestParts(deps, start, specs, model));
   const restated = restatedOf(deps.memory, deps.root);
   const openingOf = (part: number): Opening =>
     openingWith(restated, {
@@ -92,22 +93,6 @@ export async function compactContext(
     at: deps.now(),
   });
 }
-
-const partsOf = (
-  deps: LoopDeps,
-  start: EventOf<'msg.start'>,
-  specs: readonly ToolSpec[],
-  model: string,
-): Omit<RequestParts, 'history'> => ({
-  sid: deps.sid,
-  mode: start.mode,
-  root: deps.root,
-  instructions: deps.memory.state.customInstructions,
-  ...(deps.role === undefined ? {} : { role: deps.role }),
-  model: model.slice(model.indexOf('/') + 1),
-  tools: specs,
-  maxOutputTokens: deps.maxOutputTokens(model),
-});
 
 /**
  * Sizes in the model's tokens. What was counted is lost with the old beginning, so estimates are scaled by how far they were off for the

@@ -18,6 +18,7 @@ import type { LoopDeps } from './loop-deps.ts';
 import { promptHash } from './memory.ts';
 import { openQuestions } from './permissions-memory.ts';
 import { pickModel } from './pick-model.ts';
+import { requestParts } from './request-parts.ts';
 
 /** Ended background agents that a planner is told of at the most; told once, and again when the context was made smaller. */
 const ENDED_TOLD = 10;
@@ -38,16 +39,7 @@ export async function callModel(
   const model = pickModel(start, index);
   const news = attempt === 1 ? newFacts(deps, repeats) : null;
   const facts = withNote(news?.text ?? null, note);
-  const base = {
-    sid: deps.sid,
-    mode: start.mode,
-    root: deps.root,
-    instructions: deps.memory.state.customInstructions,
-    ...(deps.role === undefined ? {} : { role: deps.role }),
-    model: model.slice(model.indexOf('/') + 1),
-    tools: specs,
-    maxOutputTokens: deps.maxOutputTokens(model),
-  };
+  const base = requestParts(deps, start, specs, model);
   const { history } = deps.memory;
   const fit = checkFit(deps, { op, model, request: buildRequest({ ...base, history }), facts });
   if (fit.full) return deps.recorder.record(fit.full);

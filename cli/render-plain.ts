@@ -11,6 +11,7 @@ import { describeEnd } from './describe-end.ts';
 import { describeResult } from './describe-result.ts';
 import { instructionsLine } from './instructions-line.ts';
 import { createMeter } from './meter.ts';
+import { PHASE_WORDS } from './phase-words.ts';
 import { questionLines } from './question-text.ts';
 import { createScreen, type ScreenOptions } from './screen.ts';
 import { createStepText } from './step-text.ts';
@@ -34,12 +35,6 @@ interface OpenCall {
   readonly result?: EventOfType<'ToolResult'>;
 }
 
-const PHASES = {
-  explore: 'exploring',
-  discover_and_plan: 'planning',
-  edit: 'editing',
-  validate: 'validating',
-} as const;
 const TODO_MARKS = { pending: '☐', in_progress: '◐', completed: '☑' } as const;
 const MAX_DESCRIPTION = 160;
 
@@ -100,7 +95,7 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
       case 'ToolResult':
         return toolLine(event.op, { result: event }, event.tool);
       case 'PhaseChanged':
-        return screen.line(paint('dim', `— ${PHASES[event.phase]} —`));
+        return screen.line(paint('dim', `— ${PHASE_WORDS[event.phase]} —`));
       case 'TodosChanged':
         for (const todo of event.todos)
           screen.line(`  ${TODO_MARKS[todo.status]} ${cleanLine(todo.content, MAX_DESCRIPTION)}`);

@@ -3,6 +3,7 @@
 import { cleanLine } from '../../../shared/clean-text.ts';
 import type { Mode } from '../../../shared/modes.ts';
 import { costText, windowText } from '../../meter.ts';
+import { PHASE_WORDS } from '../../phase-words.ts';
 import type { View } from '../model.ts';
 import type { Theme } from '../theme.ts';
 import { fitParts, guard } from './lines.ts';
@@ -10,13 +11,6 @@ import { duration } from './tool-lines.ts';
 
 const FRAMES = ['◐', '◓', '◑', '◒'] as const;
 export const FRAME_MS = 250;
-
-const PHASES = {
-  explore: 'exploring',
-  discover_and_plan: 'planning',
-  edit: 'editing',
-  validate: 'validating',
-} as const;
 
 /** Empty when nothing runs. */
 export function activityLine(view: View, theme: Theme, width: number, now: number): string {
@@ -50,7 +44,7 @@ export function statusLine(view: View, standing: Standing, theme: Theme, width: 
     theme.dim(cleanLine(model, 40)),
     standing.queued > 0 ? theme.accent(`${standing.queued} queued`) : '',
     standing.waiting > 1 ? theme.warn(`${standing.waiting} questions`) : '',
-    view.phase === null ? '' : theme.dim(PHASES[view.phase]),
+    view.phase === null ? '' : theme.dim(PHASE_WORDS[view.phase]),
     view.window === null ? '' : theme.dim(windowText(view.window)),
     view.window === null ? '' : theme.dim(costText(usd, view.isEstimated)),
     theme.dim(standing.sandbox),
