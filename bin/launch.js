@@ -6,6 +6,9 @@ import { join } from 'node:path';
 
 const NEEDED_MAJOR = 24;
 
+/** Where the bundle of the crash scripts lies, below the root. */
+export const CRASH_BUNDLE = 'node_modules/.cache/odin-crash';
+
 /**
  * The Node that package.json pins, or null when it is not installed.
  * @param {string} root
@@ -34,12 +37,13 @@ export function chooseNode(version, pinned) {
  * The folder of the current bundle, or null when there is none or one of the files it was made from has changed.
  * A file that is new changes nothing until one of these imports it, so looking at these is enough.
  * @param {string} root
+ * @param {string} folder below the root
  * @returns {string | null}
  */
-export function freshBundle(root) {
+export function freshBundle(root, folder = 'dist') {
   let manifest;
   try {
-    manifest = JSON.parse(readFileSync(join(root, 'dist', 'manifest.json'), 'utf8'));
+    manifest = JSON.parse(readFileSync(join(root, folder, 'manifest.json'), 'utf8'));
     for (const [path, size, mtimeMs] of manifest.inputs) {
       const found = statSync(join(root, path));
       if (found.size !== size || found.mtimeMs !== mtimeMs) return null;
@@ -47,5 +51,5 @@ export function freshBundle(root) {
   } catch {
     return null;
   }
-  return join(root, 'dist', manifest.build);
+  return join(root, folder, manifest.build);
 }

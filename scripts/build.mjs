@@ -1,6 +1,7 @@
 // Bundles Odin for a quick start: dist/<hash>/main.js and its chunks side by side, and the threads' entries in workers/ below, where
 // orchestrator/pool.ts looks for them. What is imported lazily stays in chunks of its own.
 // A build never touches an older one, which a running Odin may still be loading chunks from; manifest.json names the current one.
+// With `--crash` it bundles what the crash scripts start and kill (test/support/crash-bundle.ts): the same code, with its crash points.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -8,9 +9,11 @@ import { findPackageJSON } from 'node:module';
 import { extname, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { CRASH_BUNDLE } from '../bin/launch.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const dist = join(root, 'dist');
+const forCrashes = process.argv.includes('--crash');
+const dist = join(root, forCrashes ? CRASH_BUNDLE : 'dist');
 const KEEP_MS = 24 * 60 * 60 * 1000;
 
 /** Packages that find files of their own by path (a worker, a binary, style sheets), or that load native code. */
@@ -35,8 +38,13 @@ const banner = [
   'const __filename = import.meta.filename, __dirname = import.meta.dirname;',
 ].join('\n');
 
+/** Processes that are killed. */
+const children = ['turns', 'owner', 'exec-crash', 'files-crash'];
+
 const entries = [
-  { in: 'cli/main.ts', out: 'main' },
+  ...(forCrashes
+    ? children.map((name) => ({ in: `test/support/${name}-child.ts`, out: `${name}-child` }))
+    : [{ in: 'cli/main.ts', out: 'main' }]),
   ...readdirSync(join(root, 'workers'))
     .filter((name) => name.endsWith('.ts'))
     .map((name) => ({ in: `workers/${name}`, out: `workers/${name.slice(0, -3)}` }))
@@ -91,14 +99,14 @@ const result = await build({
   external,
   plugins: [lazyCommonJs],
   keepNames: true,
-  // Crash points are for runs from source alone.
-  define: { 'process.env.ODIN_KILL_POINTS': 'undefined' },
+  // A user's Odin has no crash points.
+  define: forCrashes ? {} : { 'process.env.ODIN_KILL_POINTS': 'undefined' },
   legalComments: 'none',
   logLevel: 'error',
 }).catch(() => process.exit(1));
 
 // The dashboard's page is served as it is, from beside the code that serves it.
-const page = readdirSync(join(root, 'dashboard', 'page')).map((file) => ({
+const page = (forCrashes ? [] : readdirSync(join(root, 'dashboard', 'page'))).map((file) => ({
   input: `dashboard/page/${file}`,
   output: `page/${file}`,
   contents: readFileSync(join(root, 'dashboard', 'page', file)),
@@ -120,7 +128,13 @@ if (!existsSync(join(dist, name))) {
   }
   mkdirSync(join(unfinished, 'page'), { recursive: true });
   for (const { output, contents } of page) writeFileSync(join(unfinished, output), contents);
-  renameSync(unfinished, join(dist, name));
+  try {
+    renameSync(unfinished, join(dist, name));
+  } catch (error) {
+    // Another build of the same sources was faster.
+    if (!existsSync(join(dist, name))) throw error;
+    rmSync(unfinished, { recursive: true, force: true });
+  }
 }
 
 // Packages are covered by npm's own record of them: it changes with every install.
@@ -136,8 +150,9 @@ const inputs = [
   return [path.split(sep).join('/'), size, mtimeMs];
 });
 const manifest = join(dist, 'manifest.json');
-writeFileSync(`${manifest}.new`, `${JSON.stringify({ build: name, inputs })}\n`);
-renameSync(`${manifest}.new`, manifest);
+const unnamed = `${manifest}.${process.pid}`;
+writeFileSync(unnamed, `${JSON.stringify({ build: name, inputs })}\n`);
+renameSync(unnamed, manifest);
 
 for (const entry of readdirSync(dist, { withFileTypes: true })) {
   const path = join(dist, entry.name);

@@ -15,7 +15,7 @@ const ABANDONED_MS = 10_000;
 export async function withLock(path, work) {
   let waiting = false;
   while (!take(path)) {
-    if (!waiting) say('another set-up is at work in this folder, waiting for it');
+    if (!waiting) say('another process sets this folder up, waiting for it');
     waiting = true;
     await delay(200);
   }

@@ -19,6 +19,7 @@ import { readLog } from '../../orchestrator/journal-read.ts';
 import { openOdin } from '../../orchestrator/odin.ts';
 import { connectRedis, type RedisHandle } from '../../orchestrator/redis.ts';
 import { inlineOf, type JournalEvent, type JournalEventType } from '../../shared/events.ts';
+import { crashChild } from '../support/crash-bundle.ts';
 import type { TurnsOrder } from '../support/turns-child.ts';
 import { agentPlans, type PathPlan, type PlannedAnswer, toolPlans } from './path-plans.ts';
 
@@ -132,15 +133,14 @@ const retryMsOf = ({ answers }: PathPlan): number =>
   answers.some(({ act: acted }) => acted?.on === 'timer.set') ? 1_000 : 20;
 
 /** Whether a process that runs the message was killed at the point. */
-async function dieAt(
-  { url, home, folder }: PathsWorld,
-  { plan, project, sid, client }: Run,
-  point: string,
-): Promise<boolean> {
+async function dieAt({ url, home }: PathsWorld, { plan, project, sid, client }: Run, point: string): Promise<boolean> {
   const order: TurnsOrder = { url, project, home, asks: true, retryMs: retryMsOf(plan) };
-  const entry = join(import.meta.dirname, '../support/turns-child.ts');
-  const env = { ...process.env, ODIN_KILL_POINTS: `at ${point}`, NODE_COMPILE_CACHE: join(folder, 'compiled') };
-  const child = spawn(process.execPath, [entry, JSON.stringify(order)], { stdio: ['pipe', 'ignore', 'inherit'], env });
+  const { args, env: around } = crashChild('turns-child');
+  const env = { ...around, ODIN_KILL_POINTS: `at ${point}` };
+  const child = spawn(process.execPath, [...args, JSON.stringify(order)], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+    env,
+  });
   const gone = once(child, 'exit');
   const over = new AbortController();
   const ended = async () => {

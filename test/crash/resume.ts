@@ -14,6 +14,7 @@ import { keys, workspaceId } from '../../orchestrator/keys.ts';
 import { openOdin } from '../../orchestrator/odin.ts';
 import { connectRedis, type RedisHandle } from '../../orchestrator/redis.ts';
 import type { JournalEvent } from '../../shared/events.ts';
+import { crashChild } from '../support/crash-bundle.ts';
 import { quantile } from '../support/kill-owner.ts';
 import { claimEvent, done, update } from '../support/redis-session.ts';
 import type { TurnsOrder } from '../support/turns-child.ts';
@@ -47,11 +48,13 @@ export async function timeResumes(
   const handle = await connectRedis({ home, notice: () => {} });
   const client = await openOdin({ cwd: project, home });
   const order: TurnsOrder = { url: server.url, project, home };
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') };
+  const { args, env } = crashChild('turns-child');
   const living = new Set<ChildProcess>();
   const live = async (): Promise<ChildProcess> => {
-    const entry = join(import.meta.dirname, '../support/turns-child.ts');
-    const child = spawn(process.execPath, [entry, JSON.stringify(order)], { stdio: ['pipe', 'pipe', 'inherit'], env });
+    const child = spawn(process.execPath, [...args, JSON.stringify(order)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env,
+    });
     living.add(child);
     child.once('exit', () => living.delete(child));
     await once(child.stdout, 'data');

@@ -13,6 +13,7 @@ import { keys } from '../../orchestrator/keys.ts';
 import { openOdin } from '../../orchestrator/odin.ts';
 import { connectRedis, type RedisHandle } from '../../orchestrator/redis.ts';
 import { UserError } from '../../shared/outcome.ts';
+import { crashChild } from '../support/crash-bundle.ts';
 import type { TurnsOrder } from '../support/turns-child.ts';
 import { audit, type Death, type TurnsResult, type TurnsSession } from './turns-audit.ts';
 
@@ -28,7 +29,6 @@ export interface TurnsOptions {
   readonly clocksJump?: boolean;
 }
 
-const ENTRY = join(import.meta.dirname, '../support/turns-child.ts');
 const SHIFTED_CLOCK = join(import.meta.dirname, '../support/shifted-clock-child.ts');
 const MESSAGES_A_SESSION = 10;
 /** Messages that may be on their way at a time. */
@@ -61,7 +61,7 @@ export async function killTurns(
   let redisDeaths = 0;
   let ending = false;
   const living = new Set<ChildProcess>();
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') };
+  const { args, env } = crashChild('turns-child');
 
   const live = (project: string): void => {
     if (ending) return;
@@ -69,7 +69,7 @@ export async function killTurns(
     const point = deaths.length < kills ? `seed ${random(2 ** 31)} ${perMillion}` : '';
     const child = spawn(
       process.execPath,
-      [...(clocksJump ? ['--import', SHIFTED_CLOCK] : []), ENTRY, JSON.stringify(order)],
+      [...(clocksJump ? ['--import', SHIFTED_CLOCK] : []), ...args, JSON.stringify(order)],
       {
         stdio: ['pipe', 'ignore', 'inherit'],
         env: point === '' ? env : { ...env, ODIN_KILL_POINTS: point },
@@ -191,7 +191,7 @@ async function leave(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.stdin?.end();
-  await Promise.race([gone, delay(10_000)]);
+  await Promise.race([gone, delay(10_000, undefined, { ref: false })]);
 }
 
 /** `session.message`, both from 0. */

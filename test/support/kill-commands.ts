@@ -32,13 +32,13 @@ export async function killCommands(
     lives.push(life);
     if (!life.killed) break;
   }
-  lives.push(await liveOnce('exec-crash-child.ts', order, () => {}));
+  lives.push(await liveOnce('exec-crash-child', order, () => {}));
   return judge(order, lives);
 }
 
 const killedEarly = (order: CommandCrashOrder, afterMs: number): Promise<Life> =>
   liveOnce(
-    'exec-crash-child.ts',
+    'exec-crash-child',
     order,
     () => {},
     (kill) => void setTimeout(kill, afterMs),
@@ -46,7 +46,7 @@ const killedEarly = (order: CommandCrashOrder, afterMs: number): Promise<Life> =
 
 function killedReady(order: CommandCrashOrder, afterMs: number): Promise<Life> {
   let ready = false;
-  return liveOnce('exec-crash-child.ts', order, (text, kill) => {
+  return liveOnce('exec-crash-child', order, (text, kill) => {
     if (!ready && text.includes('ready\n')) setTimeout(kill, afterMs);
     ready ||= text.includes('ready\n');
   });

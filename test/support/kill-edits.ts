@@ -36,7 +36,7 @@ export async function killEdits(folder: string, kills: number, random: (below: n
 
 /** With `outside` it is killed from here when it says that it is about to rename. */
 const live = (order: CrashOrder): Promise<Life> =>
-  liveOnce('files-crash-child.ts', order, (text, kill) => {
+  liveOnce('files-crash-child', order, (text, kill) => {
     if (order.at === 'outside' && text.includes('now\n')) kill();
   });
 

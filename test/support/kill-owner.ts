@@ -2,6 +2,7 @@
 // done to their effects, and quantiles.
 
 import { spawn } from 'node:child_process';
+import { crashChild } from './crash-bundle.ts';
 
 /** What is left after all lives. Each count is of numbered operations. */
 export interface KillResult {
@@ -34,9 +35,8 @@ export function liveOnce(
   onStart: (kill: () => void) => void = () => {},
 ): Promise<Life> {
   const startedAt = performance.now();
-  const life = spawn(process.execPath, [`${import.meta.dirname}/${child}`, JSON.stringify(order)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const { args, env } = crashChild(child);
+  const life = spawn(process.execPath, [...args, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'], env });
   const kill = () => void life.kill('SIGKILL');
   onStart(kill);
   let text = '';
