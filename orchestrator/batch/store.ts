@@ -234,6 +234,20 @@ export function openBatchStore(redis: OdinRedis) {
       return (await redis.hget(keys.batch(bid).marks, field)) ?? fresh;
     },
 
+    /** The sessions of the items that were begun: those of the newest beginning, in whichever working copies. Live or archived. */
+    async sessions(bid: string): Promise<ReadonlyMap<string, readonly string[]>> {
+      const newest = new Map<string, { gen: number; sids: string[] }>();
+      for (const [field, sid] of Object.entries(await redis.hgetall(keys.batch(bid).marks))) {
+        const [, item, text] = /^s:([^:]+):(\d+):/.exec(field) ?? [];
+        if (item === undefined) continue;
+        const gen = Number(text);
+        const known = newest.get(item);
+        if (known === undefined || known.gen < gen) newest.set(item, { gen, sids: [sid] });
+        else if (known.gen === gen) known.sids.push(sid);
+      }
+      return new Map([...newest].map(([item, { sids }]) => [item, sids]));
+    },
+
     hasSession: async (bid: string, item: string, gen: number, ws: string): Promise<boolean> =>
       (await redis.hexists(keys.batch(bid).marks, `s:${item}:${gen}:${ws}`)) === 1,
 

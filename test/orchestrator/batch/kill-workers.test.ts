@@ -35,9 +35,8 @@ test('SPEC O25: a worker that is told to stop twice puts its task back, and the 
       await world.run();
       expect((await world.ended(bid)).counts.completed).toBe(1);
       const [result] = await world.store.results(bid, ['one']);
-      const marks = await world.handle.client.hgetall(keys.batch(bid).marks);
-      const sessions = Object.entries(marks).filter(([name]) => name.startsWith('s:'));
-      expect([result?.answer, sessions.map(([, sid]) => sid)]).toEqual(['Done.', [result?.session]]);
+      const sessions = await world.store.sessions(bid);
+      expect([result?.answer, [...sessions]]).toEqual(['Done.', [['one', [result?.session]]]]);
     },
   );
 }, 60_000);
