@@ -107,6 +107,8 @@ export interface LoopDeps {
   /** How long to wait after try number `attempt` failed. */
   retryDelayMs(attempt: number, retryAfterMs: number | undefined): number;
   cachedFiles(): readonly CachedFileInfo[];
+  /** What the user wants told to the message while it runs, to be journaled with the request that tells it. Absent: nothing. */
+  waitingWords?(): readonly EventOf<'word'>[];
   now(): number;
 }
 

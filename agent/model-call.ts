@@ -37,7 +37,8 @@ export async function callModel(
   signal: AbortSignal,
 ): Promise<void> {
   const model = pickModel(start, index);
-  const news = attempt === 1 ? newFacts(deps, repeats) : null;
+  const words = attempt === 1 ? (deps.waitingWords?.() ?? []) : [];
+  const news = attempt === 1 ? newFacts(deps, repeats, words) : null;
   const facts = withNote(news?.text ?? null, note);
   const base = requestParts(deps, start, specs, model);
   const { history } = deps.memory;
@@ -48,6 +49,7 @@ export async function callModel(
   const maxOutputTokens = room instanceof Promise ? await room : room;
   if (maxOutputTokens === null) return;
   if (news) deps.memory.told = news.told;
+  for (const word of words) deps.recorder.record(word);
   deps.recorder.record({
     type: 'llm.req',
     op,
@@ -96,7 +98,11 @@ async function openProvider(deps: LoopDeps, model: string): Promise<Outcome<Mode
 }
 
 /** What is to be told, and what the planner then knows: it knows it once the request is journaled. */
-function newFacts(deps: LoopDeps, repeats: number): { readonly text: string | null; readonly told: ToldFacts } {
+function newFacts(
+  deps: LoopDeps,
+  repeats: number,
+  words: readonly EventOf<'word'>[],
+): { readonly text: string | null; readonly told: ToldFacts } {
   const { state, permissions, told } = deps.memory;
   return renderFacts(
     told,
@@ -106,7 +112,7 @@ function newFacts(deps: LoopDeps, repeats: number): { readonly text: string | nu
       todos: state.todos,
       agents: state.subAgents,
       ended: state.agentResults.filter(({ background }) => background).slice(-ENDED_TOLD),
-      words: state.words,
+      words: [...state.words, ...words],
       questions: openQuestions(permissions).map(({ question }) => question),
       repeats,
       root: deps.root,

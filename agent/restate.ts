@@ -12,7 +12,7 @@ const TASK_FILES = 20;
 
 export function restatedOf({ state, permissions }: AgentMemory, root: string): Restated {
   return {
-    bodies: spoken(state).map(({ body }) => body),
+    bodies: spoken(state).flatMap(({ body, words = [] }) => [body, ...words]),
     changedFiles: [...new Set(filesOf(state, root))],
     grants: [...new Set(permissions.grants.map(sessionScope))],
   };
@@ -27,7 +27,7 @@ export function taskOf({ state, history }: AgentMemory, root: string, recent: nu
   return {
     words: spoken(state)
       .slice(-TASK_MESSAGES)
-      .map(({ body }) => body)
+      .flatMap(({ body, words = [] }) => [body, ...words])
       .join('\n'),
     todos: state.todos
       .filter(({ status }) => status !== 'completed')

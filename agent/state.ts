@@ -91,7 +91,10 @@ function applyEvent(state: State, event: JournalEvent): State {
     case 'agent.done':
       return foldAgents(state, event);
     case 'word':
-      return { ...state, words: [...state.words, { at: event.at, text: event.text }] };
+      return {
+        ...inMessage(state, ({ words = [] }) => (event.queued === undefined ? {} : { words: [...words, event.text] })),
+        words: [...state.words, { at: event.at, text: event.text }],
+      };
     case 'msg.done':
       // A message that was removed while it waited has an end and no start.
       if (state.messages.at(-1)?.seq !== event.seq) return state;

@@ -249,7 +249,7 @@ function addCare(program: Command, settle: Settle): void {
 }
 
 function addQueue(program: Command, settle: Settle): void {
-  const queue = program.command('queue').description('list, remove and edit waiting messages');
+  const queue = program.command('queue').description('list, remove, edit and steer with waiting messages');
   queue
     .command('list', { isDefault: true })
     .description('what waits, in one session or in all')
@@ -265,6 +265,16 @@ function addQueue(program: Command, settle: Settle): void {
     .addArgument(new Argument('<seq>', 'number of the message').argParser(wholeNumber))
     .action(async (session: string, seq: number) => {
       await settle((await import('./commands/queue.ts')).removeQueued(session, seq));
+    });
+  queue
+    .command('steer')
+    .description(
+      'tell a waiting message to the one that runs, with its next step; if that ends first, it stays in the queue',
+    )
+    .argument('<session>', SESSION_HELP)
+    .addArgument(new Argument('<seq>', 'number of the message').argParser(wholeNumber))
+    .action(async (session: string, seq: number) => {
+      await settle((await import('./commands/queue.ts')).steerQueued(session, seq));
     });
   queue
     .command('edit')

@@ -205,6 +205,11 @@ export interface Odin {
   /** Only what waits can change: a message that runs or is done is refused with a UserError that says so. */
   removeQueued(sid: string, seq: number): Promise<void>;
   editQueued(sid: string, seq: number, change: { readonly body?: string; readonly mode?: Mode }): Promise<void>;
+  /**
+   * Has a waiting message told to the one that runs, with its next step; durable when it resolves, with the running one's number. When
+   * that one ends first, it stays in the queue. Throws UserError when none runs, or when it is a command or too long for it.
+   */
+  steer(sid: string, seq: number, by: string): Promise<number>;
   /** Runs one tool without a model, in a mode, with its gates. */
   runTool(name: string, args: Json, mode: Mode, signal: AbortSignal): Promise<Outcome<ToolResponse>>;
   /** Cancels what runs here (kept resumable: nothing is lost), leaves Redis, and stops the private server if it was the last. */

@@ -8,6 +8,8 @@ import type { OdinRedis, RedisHandle } from './redis.ts';
 
 const controlSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('cancel'), seq: z.int(), by: z.string() }),
+  /** A message that waits is to be told to message `seq`; written by the script osteer. */
+  z.strictObject({ type: z.literal('steer'), seq: z.int(), queued: z.int(), by: z.string() }),
   z.strictObject({ type: z.literal('agent.cancel'), agent: z.string().max(50), by: z.string() }),
   z.strictObject({
     type: z.literal('agent.say'),

@@ -22,6 +22,8 @@ export interface InboxMessage {
   readonly options: MessageOptions;
   readonly at: number;
   readonly removed: boolean;
+  /** It is to be told to the message that runs. */
+  readonly steered: boolean;
 }
 
 /** What was changed about it while it waited; empty texts are no change. */
@@ -29,6 +31,7 @@ export interface MessageChange {
   readonly mode: string;
   readonly body: string;
   readonly removed: boolean;
+  readonly steered?: boolean;
 }
 
 const modeSchema = z.enum(MODES);
@@ -65,6 +68,7 @@ export function messageOf(seq: number, fields: readonly string[], change: Messag
     options,
     at: Number(field('at')),
     removed: change.removed,
+    steered: change.steered ?? false,
   };
 }
 

@@ -57,6 +57,10 @@ export interface Inbox {
   waiting(sid: string): Promise<readonly InboxMessage[]>;
   removeWaiting(sid: string, seq: number): Promise<void>;
   editWaiting(sid: string, seq: number, change: { readonly body?: string; readonly mode?: Mode }): Promise<void>;
+  /** Asks the owner, durably, to tell it to the message that runs; returns that one's number. Throws UserError when that cannot be. */
+  steerWaiting(sid: string, seq: number, by: string): Promise<number>;
+  /** The message that runs was told it: it is out of the queue. Does nothing when it is not there for that. */
+  takeOutTold(sid: string, seq: number): Promise<void>;
   /** Newest activity first. */
   sessions(): Promise<readonly SessionSummary[]>;
   last(): Promise<string | null>;
@@ -140,6 +144,7 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
             mode: changed[`${seq}:m`] ?? '',
             body: changed[`${seq}:p`] ?? '',
             removed: `${seq}:x` in changed,
+            steered: Number(marks[1]) > Number(marks[0]) && changed[`${seq}:s`] === marks[1],
           });
         })
         .filter((message) => message.seq > started && !message.removed);
@@ -150,6 +155,19 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
     async editWaiting(sid, seq, { body, mode }) {
       const payload = body === undefined ? '' : JSON.stringify(await blobs.putPayload(body));
       await change(sid, seq, ['edit', mode ?? '', payload]);
+    },
+
+    async steerWaiting(sid, seq, by) {
+      const { meta, inbox, changes } = keys.session(sid);
+      const [verdict, running] = await redis.osteer([meta, inbox, changes, workspace.ctl], [seq, sid, by]);
+      const refusal = REFUSALS[verdict];
+      if (refusal !== undefined) throw new UserError(`Message ${seq} ${refusal}`);
+      return running;
+    },
+
+    async takeOutTold(sid, seq) {
+      const { meta, inbox, changes } = keys.session(sid);
+      await redis.ochange([meta, inbox, changes], [seq, 'told', '', '']);
     },
 
     async sessions() {
@@ -191,6 +209,9 @@ const REFUSALS: Readonly<Record<string, string>> = {
   done: 'is done already; only messages that wait can change.',
   running: 'is running; only messages that wait can change. To stop it, cancel it.',
   removed: 'has been removed.',
+  steered:
+    'is on its way to the message that runs. If that ends first, it stays in the queue and can be changed again.',
+  idle: 'cannot be told to a message that runs: none does.',
 };
 
 const unknownSession = (sid: string): UserError =>

@@ -127,6 +127,20 @@ function facade(world: World, ownership: Ownership): Odin {
     removeQueued: (sid, seq) => inbox.removeWaiting(sid, seq),
     editQueued: (sid, seq, change) =>
       inbox.editWaiting(sid, seq, { ...change, ...(change.body === undefined ? {} : { body: scrub(change.body) }) }),
+    async steer(sid, seq, by) {
+      await inbox.head(sid);
+      const found = (await inbox.waiting(sid)).find((message) => message.seq === seq);
+      if (found?.options.command) {
+        throw new UserError(`Message ${seq} is a command; it is carried out when its turn has come.`);
+      }
+      const chars = found ? (await blobs.getPayload(found.body)).length : 0;
+      if (chars > MOST_WORD_CHARS) {
+        throw new UserError(
+          `Message ${seq} has ${chars} characters; to a message that runs at most ${MOST_WORD_CHARS} can be told. It stays in the queue.`,
+        );
+      }
+      return inbox.steerWaiting(sid, seq, by);
+    },
     runTool: (name, args, mode, signal) =>
       runToolAlone({
         name,
@@ -192,6 +206,9 @@ const hooksAlone = ({ root, scrub, hooks, options }: World, mode: Mode): Hooks =
   });
 
 const ALONE = 'alone';
+
+/** Facts stand behind a request and stay in the conversation. */
+const MOST_WORD_CHARS = 20_000;
 
 const noQuestion = (id: string): UserError =>
   new UserError(

@@ -85,6 +85,17 @@ export function createOwnership(world: World): Ownership {
     return entry.message.by;
   };
 
+  /** What is to be told to a message can only be taken once that runs here; looked at again when it does. */
+  const begun = (runner: () => SessionRunner) => (sid: string) => {
+    for (const entry of control?.pending(sid) ?? []) {
+      const { message } = entry;
+      if (message.type !== 'steer') continue;
+      takeSteer(runner(), entry, message).catch((error: unknown) =>
+        log('a request stays', { id: entry.id, error: String(error) }),
+      );
+    }
+  };
+
   const quarantineOf = (command: readonly string[], models: ModelPair): Quarantine => {
     const { model, smallModel, fallbackModels = [] } = models;
     const { permission = { mode: 'deny', timeoutMs: null } } = options;
@@ -120,8 +131,9 @@ export function createOwnership(world: World): Ownership {
 
   const own = (models: ModelPair, chain: boolean): Owned => {
     const quarantine = options.alone ? quarantineOf(options.alone, models) : null;
-    const runner = createRunner(world, models, permissions, {
+    const runner: SessionRunner = createRunner(world, models, permissions, {
       cancelledBy,
+      begun: begun(() => runner),
       sure: () => hold.lease?.sure() ?? null,
       quarantine,
     });
@@ -186,6 +198,7 @@ export function createOwnership(world: World): Ownership {
     const { message } = entry;
     if (message.type === 'answer') return takeAnswer(entry, message);
     if (message.type === 'cancel') return takeCancel(runner, entry, message);
+    if (message.type === 'steer') return takeSteer(runner, entry, message);
     return takeAgentWord(runner, entry, message);
   };
 
@@ -226,6 +239,22 @@ export function createOwnership(world: World): Ownership {
     if (cursor >= message.seq) await control?.acknowledge(entry.id);
   };
 
+  /** A message of the queue is told to the one that runs. When that has ended meanwhile, it waits like all others. */
+  const takeSteer = async (runner: SessionRunner, entry: ControlEntry, message: SteerMessage): Promise<void> => {
+    const { sid } = entry;
+    const { seq, queued, by } = message;
+    const found = (await world.inbox.waiting(sid)).find((one) => one.seq === queued);
+    if (found) {
+      const text = await world.blobs.getPayload(found.body);
+      if (runner.steer(sid, seq, { queued, text, by })) {
+        log('what waits is told with the next step', { sid, seq, queued });
+        return acknowledge(entry, isSteerOf(message));
+      }
+    }
+    const { cursor } = await world.inbox.head(sid);
+    if (!found || cursor >= seq) await control?.acknowledge(entry.id);
+  };
+
   /** Once its effect is in the journal: till then it must outlive this process. */
   const acknowledge = (entry: ControlEntry, isEffect: (event: StreamEvent) => boolean): void => {
     const wait = async () => {
@@ -259,7 +288,12 @@ export function createOwnership(world: World): Ownership {
       else hold.release();
     },
     async runAlone(models, turn, signal) {
-      const runner = createRunner(world, models, permissions, { cancelledBy, sure: () => null, quarantine: null });
+      const runner: SessionRunner = createRunner(world, models, permissions, {
+        cancelledBy,
+        begun: begun(() => runner),
+        sure: () => null,
+        quarantine: null,
+      });
       await listen(runner, turn.sid);
       try {
         await runner.run(turn, null, signal);
@@ -285,7 +319,7 @@ function createRunner(
   world: World,
   models: ModelPair,
   permissions: Permissions,
-  place: Pick<RunnerDeps, 'cancelledBy' | 'sure' | 'quarantine'>,
+  place: Pick<RunnerDeps, 'cancelledBy' | 'begun' | 'sure' | 'quarantine'>,
 ): SessionRunner {
   const { root, config, scrub, search, smallModel, log } = world;
   const scope = world.options.task?.scope ?? openScope('process', world.options.caps ?? {});
@@ -361,6 +395,7 @@ function createRunner(
     titles: world.options.titles === true && config.titles,
     limits: messageLimits(config),
     instructions: () => world.instructions(),
+    takeOutTold: (sid, queued) => world.inbox.takeOutTold(sid, queued),
     ...place,
     now: Date.now,
     turnDeps,
@@ -370,6 +405,7 @@ function createRunner(
 type AnswerMessage = Extract<ControlEntry['message'], { readonly type: 'answer' }>;
 type AgentMessage = Extract<ControlEntry['message'], { readonly type: 'agent.cancel' | 'agent.say' }>;
 type CancelMessage = Extract<ControlEntry['message'], { readonly type: 'cancel' }>;
+type SteerMessage = Extract<ControlEntry['message'], { readonly type: 'steer' }>;
 
 const isAnswerTo =
   ({ questionId }: AnswerMessage) =>
@@ -380,6 +416,11 @@ const isCancelOf =
   (seq: number) =>
   (event: StreamEvent): boolean =>
     event.seq === seq && (event.type === 'CancelRequested' || event.type === 'AgentDone');
+
+const isSteerOf =
+  ({ seq, queued }: SteerMessage) =>
+  (event: StreamEvent): boolean =>
+    event.seq === seq && (event.type === 'AgentDone' || (event.type === 'UserWord' && event.queued === queued));
 
 const answerOf = ({ decision, by, word }: AnswerMessage): PermissionAnswer => ({
   decision,

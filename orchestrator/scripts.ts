@@ -15,6 +15,7 @@ export interface OdinScripts extends BatchScripts, LimitScripts {
   readonly odone: Script<readonly [string, number, string]>;
   readonly otitle: Script<readonly [string]>;
   readonly ochange: Script<string>;
+  readonly osteer: Script<readonly [string, number]>;
   readonly orevive: Script<number>;
   readonly orewound: Script<number>;
   readonly oinstall: Script<'ok' | 'exists' | 'lost'>;
@@ -139,7 +140,7 @@ else
   if verdict ~= 'ok' then return {verdict} end
   redis.call('HSET', KEYS[1], 'cursor', seq, 'gen', 0, 'updatedAt', ARGV[5])
   redis.call('XTRIM', KEYS[3], 'MINID', (seq + 1) .. '-0')
-  redis.call('HDEL', KEYS[4], seq .. ':m', seq .. ':p', seq .. ':x')
+  redis.call('HDEL', KEYS[4], seq .. ':m', seq .. ':p', seq .. ':x', seq .. ':s')
   redis.call('HDEL', KEYS[5], ARGV[4])
   redis.call('ZADD', KEYS[7], ARGV[5], ARGV[4])
   cursor = seq
@@ -158,17 +159,21 @@ if verdict == 'ok' and ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'title', A
 return {verdict}
 `;
 
-// ochange: edit or remove a message that waits. A removed one keeps its place, so that numbers stay dense.
-// KEYS meta, inbox, changes   ARGV seq, 'remove' | 'edit', mode or '', body or ''
-// -> 'ok' | 'missing' | 'done' | 'running' | 'removed'
+// ochange: edit or remove a message that waits, or take it out because the running one was told it ('steered': it is on its way to it,
+// or for 'told', it is not). A removed one keeps its place, so that numbers stay dense.
+// KEYS meta, inbox, changes   ARGV seq, 'remove' | 'edit' | 'told', mode or '', body or ''
+// -> 'ok' | 'missing' | 'done' | 'running' | 'removed' | 'steered'
 const OCHANGE = `
 local seq = tonumber(ARGV[1])
 local m = redis.call('HMGET', KEYS[1], 'cursor', 'claimed')
-if seq <= tonumber(m[1] or '0') then return 'done' end
-if seq <= tonumber(m[2] or '0') then return 'running' end
+local cursor = tonumber(m[1] or '0'); local claimed = tonumber(m[2] or '0')
+if seq <= cursor then return 'done' end
+if seq <= claimed then return 'running' end
 if #redis.call('XRANGE', KEYS[2], seq .. '-0', seq .. '-0') == 0 then return 'missing' end
-if redis.call('HEXISTS', KEYS[3], seq .. ':x') == 1 then return ARGV[2] == 'remove' and 'ok' or 'removed' end
-if ARGV[2] == 'remove' then
+if redis.call('HEXISTS', KEYS[3], seq .. ':x') == 1 then return ARGV[2] == 'edit' and 'removed' or 'ok' end
+local steered = claimed > cursor and redis.call('HGET', KEYS[3], seq .. ':s') == tostring(claimed)
+if steered ~= (ARGV[2] == 'told') then return 'steered' end
+if ARGV[2] ~= 'edit' then
   redis.call('HSET', KEYS[3], seq .. ':x', 1)
   redis.call('HINCRBY', KEYS[1], 'removed', 1)
   return 'ok'
@@ -176,6 +181,25 @@ end
 if ARGV[3] ~= '' then redis.call('HSET', KEYS[3], seq .. ':m', ARGV[3]) end
 if ARGV[4] ~= '' then redis.call('HSET', KEYS[3], seq .. ':p', ARGV[4]) end
 return 'ok'
+`;
+
+// osteer: a message that waits is to be told to the one that runs. Until that has ended it cannot be changed: its text is on its way.
+// KEYS meta, inbox, changes, ws ctl   ARGV seq, sid, by   -> {'ok', number of the running one} | {'idle' | as ochange, 0}
+const OSTEER = `
+local seq = tonumber(ARGV[1])
+local m = redis.call('HMGET', KEYS[1], 'cursor', 'claimed')
+local cursor = tonumber(m[1] or '0'); local claimed = tonumber(m[2] or '0')
+if seq <= cursor then return {'done', 0} end
+if seq <= claimed then return {'running', 0} end
+if #redis.call('XRANGE', KEYS[2], seq .. '-0', seq .. '-0') == 0 then return {'missing', 0} end
+if redis.call('HEXISTS', KEYS[3], seq .. ':x') == 1 then return {'removed', 0} end
+if claimed <= cursor then return {'idle', 0} end
+if redis.call('HGET', KEYS[3], seq .. ':s') ~= tostring(claimed) then
+  redis.call('HSET', KEYS[3], seq .. ':s', claimed)
+  local request = { type = 'steer', seq = claimed, queued = seq, by = ARGV[3] }
+  redis.call('XADD', KEYS[4], '*', 'sid', ARGV[2], 'd', cjson.encode(request))
+end
+return {'ok', claimed}
 `;
 
 // orevive: the job of the head message has ended without finishing it, so the next one needs a new id.
@@ -265,6 +289,7 @@ export const SCRIPTS = {
   odone: { numberOfKeys: 7, lua: ODONE },
   otitle: { numberOfKeys: 2, lua: OTITLE },
   ochange: { numberOfKeys: 3, lua: OCHANGE },
+  osteer: { numberOfKeys: 4, lua: OSTEER },
   orevive: { numberOfKeys: 1, lua: OREVIVE },
   orewound: { numberOfKeys: 1, lua: OREWOUND },
   oinstall: { numberOfKeys: 6, lua: OINSTALL },

@@ -79,7 +79,8 @@ export const sourceOf = ({ handle, options }: World): JournalSource => ({ redis:
 
 async function queuedMessage({ blobs }: World, message: InboxMessage): Promise<QueuedMessage> {
   const body = await blobs.getPayload(message.body);
-  return { seq: message.seq, mid: message.mid, mode: message.mode, body, timestamp: message.at };
+  const { seq, mid, mode, at, steered } = message;
+  return { seq, mid, mode, body, timestamp: at, ...(steered ? { steered } : {}) };
 }
 
 const readBlob = ({ blobs }: World, blob: { readonly sha256: string; readonly bytes: number }): Promise<string> =>

@@ -34,6 +34,7 @@ import { createRecorder } from './recorder.ts';
 import type { OdinRedis } from './redis.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { createRecall } from './session-recall.ts';
+import { createSteering, type QueuedWord, type Steering } from './steering.ts';
 import { createTitles } from './titles.ts';
 import { type AgentWord, type GivenTurnDeps, type RunningTurn, startTurn, type TurnEnd } from './turn.ts';
 import type { Turn } from './turn-ticket.ts';
@@ -67,6 +68,10 @@ export interface RunnerDeps {
   ): Omit<GivenTurnDeps, 'sid' | 'root' | 'memory' | 'recorder' | 'live' | 'record' | 'flushed'>;
   /** A cancel request that came before the message was claimed; null when there is none. */
   cancelledBy(sid: string, seq: number): string | null;
+  /** A message runs from now on: what was to be told to it before can be told. */
+  begun(sid: string): void;
+  /** What was told to the running message leaves the queue. */
+  takeOutTold(sid: string, queued: number): Promise<void>;
   /** Whether sessions get a title by the lesser model. */
   readonly titles: boolean;
   /** Null while nobody else can have the workspace, else what settles when that is known. */
@@ -87,6 +92,8 @@ export interface SessionRunner {
   agent(sid: string, id: string, word: AgentWord): Promise<boolean>;
   /** Cancels the message if it runs here. */
   cancel(sid: string, seq: number | null, by: string): boolean;
+  /** Tells the message something that waits in the queue, with its next request to the model; false when it does not run here. */
+  steer(sid: string, seq: number, word: QueuedWord): boolean;
   /** Stops everything without ending it: another process, or the next one, goes on with it. */
   abandonAll(): void;
   /** Whether no message runs here. */
@@ -98,7 +105,7 @@ export interface SessionRunner {
 type Claimed = Extract<ClaimResult, { status: 'ok' }>;
 
 export function createSessionRunner(deps: RunnerDeps): SessionRunner {
-  const running = new Map<string, { readonly seq: number; readonly turn: RunningTurn }>();
+  const running = new Map<string, { readonly seq: number; readonly turn: RunningTurn; readonly steering: Steering }>();
   const recall = createRecall({
     blobs: deps.blobs,
     snapshots: deps.snapshots,
@@ -161,6 +168,8 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     for (const event of past) view.journaled('', event);
     const stream = openLiveStream(deps.redis, sid, () => journal.lastId);
     let turn: RunningTurn | undefined;
+    const { takeOutTold, now } = deps;
+    const steering = createSteering({ seq, past, takeOut: (queued) => takeOutTold(sid, queued), now });
     const recorder = createRecorder({
       journal,
       memory,
@@ -170,9 +179,13 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
         event.type === 'tool.done' || event.type === 'files.moved' ? deps.files.syncs.underWay() : null,
       onRecorded(event) {
         if (event.type === 'llm.res') stream.supersede(event.op);
+        steering.recorded(event);
         turn?.onRecorded(event);
       },
-      onDurable: (id, event) => deps.bus.publish(sid, () => view.journaled(id, event)),
+      onDurable(id, event) {
+        deps.bus.publish(sid, () => view.journaled(id, event));
+        steering.durable(event);
+      },
     });
     const record = (event: JournalEvent) => recorder.record(event);
     titles.begins(sid);
@@ -203,7 +216,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
           start.mode,
           () => memory.state.todos,
           () => memory.permissions,
-          () => memory.state.messages.map(({ body }) => body),
+          () => memory.state.messages.flatMap(({ body, words = [] }) => [body, ...words]),
         ),
         sid,
         root: deps.root,
@@ -212,16 +225,19 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
         record,
         flushed: () => recorder.flushed(),
         live: livePort(sid, view, stream),
+        waitingWords: steering.waiting,
       };
       turn = begin(given, start, past);
-      running.set(sid, { seq, turn });
+      running.set(sid, { seq, turn, steering });
       signal.addEventListener('abort', leave, { once: true });
       if (!started) record(start);
       const by = deps.cancelledBy(sid, seq);
       if (by !== null) turn.cancel(by);
+      deps.begun(sid);
       if (signal.aborted) leave();
       const end = await turn.end.catch(bugEnd);
       await Promise.all([recorder.flushed(), stream.flush()]);
+      await steering.settled();
       const next = await finish(end);
       titles.ask(given, start, (id, event) => deps.bus.publish(sid, () => view.journaled(id, event)));
       return next;
@@ -260,6 +276,12 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       own.turn.cancel(by);
       return true;
     },
+    steer(sid, seq, word) {
+      const own = running.get(sid);
+      if (own?.seq !== seq) return false;
+      own.steering.add(word);
+      return true;
+    },
     agent: async (sid, id, word) => (await running.get(sid)?.turn.agent?.(id, word)) ?? false,
     abandonAll() {
       titles.close();
@@ -270,7 +292,12 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
   };
 }
 
-const REMOVED: TurnEnd = { status: 'cancelled', answer: '[Removed before it ran.]', failure: null, steps: 0 };
+const REMOVED: TurnEnd = {
+  status: 'cancelled',
+  answer: '[Taken out of the queue before it ran.]',
+  failure: null,
+  steps: 0,
+};
 
 async function startEvent(message: InboxMessage, deps: RunnerDeps): Promise<EventOf<'msg.start'>> {
   return {

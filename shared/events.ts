@@ -341,8 +341,16 @@ export type JournalEvent =
       readonly durationMs: number;
       readonly at: number;
     }
-  /** The user says something to an agent at work; told with its next request. */
-  | { readonly type: 'word'; readonly seq: number; readonly text: string; readonly by: string; readonly at: number }
+  /** The user says something to an agent at work, or to the message that runs; told with its next request. */
+  | {
+      readonly type: 'word';
+      readonly seq: number;
+      readonly text: string;
+      readonly by: string;
+      /** The message of the queue that it was; it is out of there. */
+      readonly queued?: number;
+      readonly at: number;
+    }
   | {
       readonly type: 'msg.done';
       readonly seq: number;

@@ -30,6 +30,8 @@ export interface Message {
   readonly mid: string;
   readonly mode: Mode;
   readonly body: string;
+  /** What the user said while it ran; absent: nothing. */
+  readonly words?: readonly string[];
   readonly answerSummary: string;
   readonly todos: readonly Todo[];
   readonly toolHistory: readonly ToolHistory[];
@@ -53,6 +55,8 @@ export interface QueuedMessage {
   readonly mode: Mode;
   readonly body: string;
   readonly timestamp: number;
+  /** It is to be told to the message that runs, with its next step. */
+  readonly steered?: boolean;
 }
 
 export interface SubAgent {
@@ -84,7 +88,7 @@ export interface AgentResult {
   readonly steps: number;
 }
 
-/** What the user said to an agent at work. */
+/** What the user said to an agent at work, or to a message that runs. */
 export interface UserWord {
   readonly at: number;
   readonly text: string;

@@ -210,8 +210,8 @@ export type StreamEvent =
       readonly costUsd: number | null;
       readonly background: boolean;
     })
-  /** What the user said to an agent at work. */
-  | (Base & { readonly type: 'UserWord'; readonly text: string; readonly by: string })
+  /** What the user said to an agent at work, or to the message that runs. `queued`: the message of the queue that it was. */
+  | (Base & { readonly type: 'UserWord'; readonly text: string; readonly by: string; readonly queued?: number })
   | (Base & { readonly type: 'CancelRequested'; readonly by: string })
   | (Base & { readonly type: 'AgentError'; readonly code: string; readonly message: string; readonly step: number })
   /** The message as it enters the audit trail. */

@@ -134,7 +134,14 @@ function view(event: JournalEvent, seen: Seen): Bare<StreamEvent>[] {
     case 'cancel':
       return [{ type: 'CancelRequested', by: event.by }];
     case 'word':
-      return [{ type: 'UserWord', text: event.text, by: event.by }];
+      return [
+        {
+          type: 'UserWord',
+          text: event.text,
+          by: event.by,
+          ...(event.queued === undefined ? {} : { queued: event.queued }),
+        },
+      ];
     case 'update':
       return [{ type: 'ToolProgress', op: '', text: event.text }];
     case 'msg.done':

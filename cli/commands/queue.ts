@@ -1,4 +1,4 @@
-// `odin queue list|remove|edit`: what waits (SPEC O6), and changes to it. What runs or is done cannot change.
+// `odin queue list|remove|edit|steer`: what waits (SPEC O6), and changes to it. What runs or is done cannot change.
 
 import type { Odin } from '../../orchestrator/api.ts';
 import { cleanLine } from '../../shared/clean-text.ts';
@@ -43,6 +43,15 @@ export async function removeQueued(session: string, seq: number): Promise<number
     const sid = await findSession(odin, session);
     await odin.removeQueued(sid, seq);
     process.stdout.write(`message ${seq} of session ${sid} is removed\n`);
+    return EXIT.completed;
+  });
+}
+
+export async function steerQueued(session: string, seq: number): Promise<number> {
+  return await withOdin(placeHere(), null, async (odin) => {
+    const sid = await findSession(odin, session);
+    const running = await odin.steer(sid, seq, 'odin queue steer');
+    process.stdout.write(`message ${seq} of session ${sid} is told to message ${running} with its next step\n`);
     return EXIT.completed;
   });
 }

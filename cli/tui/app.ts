@@ -188,8 +188,13 @@ export function startApp(options: AppOptions): App {
     },
     async submit(body, inMode = mode) {
       await opened;
-      if (session === null) return;
-      await session.submit({ mode: inMode, body, limits: options.limits, ...models });
+      if (session === null) return null;
+      return await session.submit({ mode: inMode, body, limits: options.limits, ...models });
+    },
+    took(text) {
+      editor.setText('');
+      editor.addToHistory(text);
+      void addToHistory(placeHere(env, options.cwd).home, text);
     },
     pick(more) {
       const close = () => {
@@ -250,8 +255,7 @@ export function startApp(options: AppOptions): App {
 
   editor.onSubmit = (text) => {
     if (text.trim() === '') return;
-    editor.addToHistory(text);
-    void addToHistory(placeHere(env, options.cwd).home, text);
+    theDesk.took(text);
     commands.take(text).catch((error: unknown) => {
       if (!(error instanceof UserError)) return leaveWith(error);
       theDesk.say(error.message, 'bad');

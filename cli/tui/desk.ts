@@ -45,7 +45,10 @@ export interface Desk {
   theme(): Theme;
   setTheme(name: ThemeName): void;
   say(text: string, tone?: NoteItem['tone']): void;
-  submit(body: string, mode?: Mode): Promise<void>;
+  /** The number of the message; null when the interface is leaving. */
+  submit(body: string, mode?: Mode): Promise<number | null>;
+  /** What stands in the editor is sent: the editor is empty, and it can be walked back to. */
+  took(text: string): void;
   /** Puts a list in the place of the editor. */
   pick(options: Omit<PickerOptions, 'theme' | 'rows' | 'onCancel'> & { onCancel?(): void }): void;
   closePicker(): void;

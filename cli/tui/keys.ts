@@ -44,6 +44,7 @@ export function createKeys(desk: Desk, view: KeysView): (data: string) => boolea
       return false;
     }
     if (matchesKey(data, 'alt+up')) return told(desk.commands().editLastQueued());
+    if (matchesKey(data, 'ctrl+s')) return told(desk.commands().sayNow());
     if (matchesKey(data, 'ctrl+d') && editor.getText() === '') {
       desk.leave();
       return true;

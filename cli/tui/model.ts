@@ -42,7 +42,13 @@ export interface NoteItem {
   readonly text: string;
 }
 
-export type Item = TextItem | ToolItem | NoteItem;
+/** What the user said while the message ran. */
+export interface WordItem {
+  readonly kind: 'word';
+  readonly text: string;
+}
+
+export type Item = TextItem | ToolItem | NoteItem | WordItem;
 
 /** One message of the user and what became of it; seq 0: what stands before the first. */
 export interface Turn {
@@ -121,7 +127,7 @@ export function reduce(view: View, event: StreamEvent): View {
     case 'AgentEnded':
       return reduceAgent(view, event);
     case 'UserWord':
-      return addItem(view, { kind: 'note', tone: 'warn', text: `${event.by} says: ${event.text}` });
+      return addItem(closeText(view), { kind: 'word', text: event.text });
     case 'SessionOpened': {
       const instructions = event.instructions.length > 0 ? `instructions: ${instructionsLine(event)}` : '';
       return instructions === '' ? view : addItem(view, { kind: 'note', tone: 'dim', text: instructions });
@@ -250,6 +256,8 @@ function begin(view: View, { seq, mode, body, model, at }: EventOf<'MessageStart
 }
 
 function finish(view: View, event: EventOf<'AgentDone'>): View {
+  // It was taken out of the queue: it never stood on the screen.
+  if (event.status === 'cancelled' && view.running?.seq !== event.seq) return view;
   const closed = withAnswer(closeText(view), event.answer);
   const isGood = event.status === 'completed';
   const line = describeEnd(event, view.failed);
@@ -296,7 +304,7 @@ function wholeText(view: View, text: string): View {
 /** What streamed is as long as it will get. */
 function closeText(view: View): View {
   const items = view.turns.at(-1)?.items ?? [];
-  const at = items.findLastIndex((item) => item.kind !== 'note' && item.kind !== 'tool' && item.isOpen);
+  const at = items.findLastIndex((item) => (item.kind === 'text' || item.kind === 'thinking') && item.isOpen);
   const item = items[at];
   return item?.kind === 'text' || item?.kind === 'thinking'
     ? withItems(view, items.with(at, { ...item, isOpen: false }))

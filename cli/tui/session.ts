@@ -13,7 +13,10 @@ export interface SessionOnScreen {
   queue(): readonly QueuedMessage[];
   /** Shows another session; `isNew`: it begins with its first message. */
   open(sid: string, isNew: boolean): void;
-  submit(options: SubmitOptions): Promise<void>;
+  /** The number of the message. */
+  submit(options: SubmitOptions): Promise<number>;
+  /** Has a message that waits told to the one that runs. */
+  steer(seq: number): Promise<void>;
   note(text: string, tone?: NoteItem['tone']): void;
   /** A question of another session that runs here, or its answer. */
   see(event: StreamEvent): void;
@@ -26,8 +29,11 @@ const QUEUE_LOOK_MS = 2_000;
 /** What lies in the journal comes in one go; after so long without an event what is there is shown. */
 const QUIET_MS = 150;
 
+/** With these a message has left the queue. */
+const QUEUE_MOVES: ReadonlySet<StreamEvent['type']> = new Set(['MessageStarted', 'AgentDone', 'UserWord']);
+
 export function createSession(
-  odin: Pick<Odin, 'follow' | 'queued' | 'submit' | 'state'>,
+  odin: Pick<Odin, 'follow' | 'queued' | 'submit' | 'steer'>,
   onChange: (event: StreamEvent | null) => void,
 ): SessionOnScreen {
   let sid = '';
@@ -48,7 +54,7 @@ export function createSession(
       if (quiet !== null) clearTimeout(quiet);
       quiet = setTimeout(isOver, QUIET_MS);
     } else onChange(event);
-    if (event.type === 'MessageStarted' || event.type === 'AgentDone') void refreshQueue();
+    if (QUEUE_MOVES.has(event.type)) void refreshQueue();
   };
   const follow = async (signal: AbortSignal) => {
     try {
@@ -93,9 +99,14 @@ export function createSession(
       onChange(null);
     },
     async submit(options) {
-      const { position } = await odin.submit(sid, options);
+      const { seq, position } = await odin.submit(sid, options);
       start();
       if (position > 0) await refreshQueue();
+      return seq;
+    },
+    async steer(seq) {
+      await odin.steer(sid, seq, 'terminal');
+      await refreshQueue();
     },
     note,
     see: fold,
@@ -110,4 +121,4 @@ export function createSession(
 }
 
 const same = (a: QueuedMessage, b: QueuedMessage | undefined): boolean =>
-  a.seq === b?.seq && a.body === b.body && a.mode === b.mode;
+  a.seq === b?.seq && a.body === b.body && a.mode === b.mode && a.steered === b.steered;

@@ -68,7 +68,8 @@ function factLines(now: CurrentFacts): Map<string, string> {
   for (const { id, title, agent } of now.questions) {
     lines.set(`${QUESTION}${id}`, `open question to the user${agent === undefined ? '' : ` from ${agent}`}: ${title}`);
   }
-  for (const { at, text } of now.words ?? []) lines.set(`word:${at}`, `The user says, while you work: ${text}`);
+  for (const [i, { at, text }] of (now.words ?? []).entries())
+    lines.set(`word:${at}.${i}`, `The user says, while you work: ${text}`);
   for (const result of now.ended ?? []) lines.set(`ended:${result.id}`, endedLine(result));
   for (const { id, title, mode, status, todos } of now.agents) {
     const open = todos.filter((todo) => todo.status !== 'completed').length;

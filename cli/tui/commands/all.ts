@@ -8,7 +8,7 @@ import { readHistory } from '../history.ts';
 import { basicCommands } from './basic.ts';
 import type { SlashCommand } from './command.ts';
 import { createPlanOffer } from './plan.ts';
-import { editLastQueued, queueCommands } from './queue.ts';
+import { editLastQueued, queueCommands, sayNow } from './queue.ts';
 import { sessionCommands } from './session.ts';
 import { setupCommands } from './setup.ts';
 import { namesImage, remember, runShell } from './typed.ts';
@@ -18,6 +18,8 @@ export interface Commands {
   /** Throws UserError when it cannot be done. */
   take(text: string): Promise<void>;
   editLastQueued(): Promise<void>;
+  /** Says what stands in the editor, or the first message that waits, to the message that runs. */
+  sayNow(): Promise<void>;
   /** Reads what was typed in earlier sessions. */
   begin(): Promise<void>;
   /** A message has ended. */
@@ -35,7 +37,8 @@ export function createCommands(desk: Desk): Commands {
       if (name === undefined) {
         const image = namesImage(text);
         if (image !== null) desk.say(`${image} goes as a path: pictures are not sent to models yet`, 'warn');
-        return await desk.submit(text);
+        await desk.submit(text);
+        return;
       }
       const command = list.find((one) => one.name === name);
       if (command === undefined) {
@@ -48,6 +51,7 @@ export function createCommands(desk: Desk): Commands {
       await command.run(desk, rest.trim());
     },
     editLastQueued: () => editLastQueued(desk),
+    sayNow: () => sayNow(desk),
     async begin() {
       const { home } = placeHere(desk.options.env, desk.options.cwd);
       for (const text of await readHistory(home)) desk.editor.addToHistory(text);

@@ -5,7 +5,7 @@ import { UserError } from '../../../shared/outcome.ts';
 import { isThemeName, THEME_NAMES } from '../theme.ts';
 import type { SlashCommand } from './command.ts';
 
-const KEYS = `Enter sends, or queues while something runs · Shift-Enter, Ctrl-J or \\ Enter begins a new line
+const KEYS = `Enter sends, or queues while something runs; Ctrl-S says it to what runs, with its next step · Shift-Enter, Ctrl-J or \\ Enter begins a new line
 Shift-Tab changes the mode: ask and plan only read, edit changes files · Esc interrupts · Esc Esc edits the last message
 Ctrl-O opens and folds calls and thoughts · Alt-Up edits the last queued message · Ctrl-C twice or Ctrl-D leaves
 Up and Down walk through what was typed · Ctrl-A Ctrl-E Ctrl-W Ctrl-U Ctrl-K Ctrl-Y edit · Ctrl-- undoes`;

@@ -1,4 +1,4 @@
-// /queue: the messages that wait, to edit, move or remove. Two change places by exchanging what they say: a message keeps its number.
+// /queue: the messages that wait, to edit, move, remove, or to say to the message that runs. Two change places by exchanging what they say: a message keeps its number.
 
 import { cleanLine } from '../../../shared/clean-text.ts';
 import { UserError } from '../../../shared/outcome.ts';
@@ -6,7 +6,7 @@ import type { Desk } from '../desk.ts';
 import type { SlashCommand } from './command.ts';
 
 export const queueCommands: readonly SlashCommand[] = [
-  { name: 'queue', help: 'the messages that wait: edit, move, remove', run: showQueue },
+  { name: 'queue', help: 'the messages that wait: edit, move, remove, say now', run: showQueue },
 ];
 
 async function showQueue(desk: Desk): Promise<void> {
@@ -24,12 +24,17 @@ async function showQueue(desk: Desk): Promise<void> {
     );
   desk.pick({
     title: `${queue.length} ${queue.length === 1 ? 'message waits' : 'messages wait'}`,
-    items: queue.map(({ seq, mode, body }) => ({ value: String(seq), label: `${mode}  ${body}`.slice(0, 200) })),
+    items: queue.map(({ seq, mode, body, steered }) => ({
+      value: String(seq),
+      label: `${mode}  ${body}`.slice(0, 200),
+      ...(steered === true ? { description: 'told with the next step' } : {}),
+    })),
     keys: {
       'ctrl+d': {
         label: 'Ctrl-D removes',
         act: (value) => again(odin.removeQueued(session.sid(), Number(value)).then(() => closeIfLast(desk))),
       },
+      'ctrl+s': { label: 'Ctrl-S says it now', act: (value) => again(session.steer(Number(value))) },
       'ctrl+p': { label: 'Ctrl-P earlier', act: (value) => again(moveUp(desk, Number(value))) },
     },
     onPick: (value) => void takeBack(desk, Number(value)).catch((error: Error) => desk.say(error.message, 'bad')),
@@ -67,4 +72,19 @@ export async function editLastQueued(desk: Desk): Promise<void> {
   const last = desk.session.queue().at(-1);
   if (last === undefined) return desk.hint('no message waits');
   await takeBack(desk, last.seq);
+}
+
+/** To the message that runs: what stands in the editor, else the first message that waits. If it ends first, that waits on. */
+export async function sayNow(desk: Desk): Promise<void> {
+  const { editor, session } = desk;
+  const text = editor.getExpandedText();
+  if (/^[/!#]/.test(text)) return desk.hint('Enter carries it out; Ctrl-S is for messages');
+  if (session.view().running === null) return desk.hint('nothing runs: Enter sends');
+  if (text.trim() === '') {
+    const first = session.queue().find(({ steered }) => steered !== true);
+    return first === undefined ? desk.hint('no message waits') : await session.steer(first.seq);
+  }
+  desk.took(text);
+  const seq = await desk.submit(text);
+  if (seq !== null && session.queue().some((one) => one.seq === seq)) await session.steer(seq);
 }

@@ -31,12 +31,18 @@ export function todoLines(todos: readonly Todo[], theme: Theme, width: number): 
 export function queueLines(queue: readonly QueuedMessage[], theme: Theme, width: number): string[] {
   const lines = queue
     .slice(0, MAX_QUEUED)
-    .map(({ mode, body }) =>
-      guard(` ${theme.dim('↳')} ${theme.accent(mode)} ${theme.dim(cleanLine(body, 400))}`, width),
+    .map(({ mode, body, steered }) =>
+      guard(
+        ` ${theme.dim('↳')} ${steered === true ? theme.warn('told with the next step:') : theme.accent(mode)} ${theme.dim(cleanLine(body, 400))}`,
+        width,
+      ),
     );
   const rest = queue.length - MAX_QUEUED;
   if (rest > 0) lines.push(guard(theme.dim(`   … ${rest} more`), width));
-  if (queue.length > 0) lines.push(guard(theme.dim('   Alt-Up edits the last one, /queue shows all'), width));
+  if (queue.length > 0)
+    lines.push(
+      guard(theme.dim('   Alt-Up edits the last one · Ctrl-S says the first one now · /queue shows all'), width),
+    );
   return lines;
 }
 

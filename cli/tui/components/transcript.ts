@@ -74,7 +74,7 @@ export class Transcript implements Component {
       const drawn = this.#item(item, `${turn.seq}.${i}`, width);
       if (drawn.length === 0) continue;
       // Calls and notes stand together; texts have air.
-      if (before !== null && (item.kind === 'text' || before === 'text')) lines.push('');
+      if (before !== null && (hasAir(item.kind) || hasAir(before))) lines.push('');
       for (const line of drawn) lines.push(line);
       before = item.kind;
     }
@@ -95,6 +95,7 @@ export class Transcript implements Component {
   #draw(item: Item, place: string, width: number): readonly string[] {
     if (item.kind === 'tool') return toolLines(item, this.#theme, width, this.#isOpen);
     if (item.kind === 'note') return noteLines(item, this.#theme, width);
+    if (item.kind === 'word') return wordLines(item.text, this.#theme, width);
     if (item.kind === 'thinking') return thinkingLines(item, this.#theme, width, this.#isOpen);
     const answer = this.#answers.get(place) ?? createAnswer(this.#theme);
     this.#answers.set(place, answer);
@@ -107,6 +108,13 @@ function promptLines({ mode, body }: Turn, theme: Theme, width: number): string[
   const lines = wrapped(cleanText(body).trim(), width, ' '.repeat(mode.length + 3), theme.bold);
   const [first = '', ...rest] = lines;
   return [guard(`${theme.accent(`${mode} ❯`)} ${first.trimStart()}`, width), ...rest];
+}
+
+const hasAir = (kind: Item['kind']): boolean => kind === 'text' || kind === 'word';
+
+function wordLines(text: string, theme: Theme, width: number): string[] {
+  const [first = '', ...rest] = wrapped(cleanText(text).trim(), width, `${MARGIN}  `, theme.bold);
+  return [guard(`${MARGIN}${theme.accent('❯')} ${first.trimStart()}`, width), ...rest];
 }
 
 function noteLines({ tone, text }: NoteItem, theme: Theme, width: number): string[] {

@@ -1,0 +1,118 @@
+// A message of the queue that is said to the message that runs: with real Redis, a second process' facade, and an owner that leaves.
+
+import { expect, test } from '@jest/globals';
+import type { Script } from '../../llm/scripted/script.ts';
+import type { Odin } from '../../orchestrator/api.ts';
+import { createSteering } from '../../orchestrator/steering.ts';
+import type { EventOf } from '../../shared/events.ts';
+import { withWorld } from '../support/odin-world.ts';
+import { until } from '../support/until.ts';
+
+const TOLD = /The user says, while you work: look into b\.txt too/;
+
+async function journalOf(odin: Odin, sid: string) {
+  const events: { readonly type: string; readonly seq?: number; readonly queued?: number; readonly facts?: string }[] =
+    [];
+  for await (const line of odin.export(sid)) events.push((line as unknown as { event: (typeof events)[0] }).event);
+  return events;
+}
+
+test('O6: what waits is told to the running message from another process, journaled once with its next request, also past a change of owner; what comes too late stays in the queue and runs', async () => {
+  let gates: PromiseWithResolvers<void>[] = [];
+  const asked = { count: 0 };
+  const script: Script = async ({ userText, stepOfMessage }) => {
+    if (!userText.startsWith('work')) return { text: `Answer to <${userText.split('\n\n<')[0]}>` };
+    asked.count += 1;
+    await gates[stepOfMessage]?.promise;
+    return stepOfMessage === 0
+      ? { toolCalls: [{ name: 'ReadFile', args: { file_path: 'a.txt' } }] }
+      : { text: 'Done.' };
+  };
+  await withWorld({ script, files: { 'a.txt': 'a\n', 'b.txt': 'b\n' } }, async (world) => {
+    gates = [Promise.withResolvers(), Promise.withResolvers()];
+    const first = await world.open();
+    const sid = first.newSession();
+    await expect(first.steer(sid, 2, 'test')).rejects.toThrow(/There is no session/);
+    await first.submit(sid, { mode: 'ask', body: 'work' });
+    await until(() => asked.count === 1);
+    const client = await world.open({ models: false });
+    for (const body of ['look into b.txt too', 'removed', 'x'.repeat(20_001), 'too late']) {
+      await client.submit(sid, { mode: 'edit', body });
+    }
+    await client.submit(sid, { mode: 'edit', body: '/undo', command: { type: 'undo', count: 1 } });
+    await client.removeQueued(sid, 3);
+    await expect(client.steer(sid, 1, 'test')).rejects.toThrow(/is running/);
+    await expect(client.steer(sid, 3, 'test')).rejects.toThrow(/has been removed/);
+    await expect(client.steer(sid, 4, 'test')).rejects.toThrow(/has 20001 characters/);
+    await expect(client.steer(sid, 6, 'test')).rejects.toThrow(/is a command/);
+    await expect(client.steer(sid, 9, 'test')).rejects.toThrow(/does not exist/);
+    expect(await client.steer(sid, 2, 'test')).toBe(1);
+    expect(await client.steer(sid, 2, 'test')).toBe(1);
+    expect((await client.queued(sid)).map(({ seq, steered }) => `${seq} ${steered ?? false}`)).toEqual([
+      '2 true',
+      '4 false',
+      '5 false',
+      '6 false',
+    ]);
+    await expect(client.editQueued(sid, 2, { body: 'other' })).rejects.toThrow(/on its way/);
+    await expect(client.removeQueued(sid, 2)).rejects.toThrow(/on its way/);
+
+    // The owner leaves in the middle of the step; the next one has the request too.
+    const taken = () => world.logged.filter((line) => line.includes('is told with the next step')).length;
+    await first.close();
+    const before = taken();
+    const owner = await world.open();
+    await until(() => asked.count === 2 && taken() > before);
+    gates[0]?.resolve();
+    await until(() => asked.count === 3);
+    expect(world.server.requests.at(-1)?.body).toMatch(TOLD);
+    expect((await client.queued(sid)).map(({ seq }) => seq)).toEqual([4, 5, 6]);
+
+    // The last answer is under way: this one comes too late.
+    await client.steer(sid, 5, 'test');
+    for (const seq of [4, 6]) await client.removeQueued(sid, seq);
+    gates[1]?.resolve();
+    await until(async () => (await owner.state(sid)).messages.at(-1)?.status === 'completed');
+    await until(async () => (await owner.sessions())[0]?.status === 'idle');
+
+    const { messages, messageQueue } = await owner.state(sid);
+    expect(messageQueue).toEqual([]);
+    expect(messages.map(({ seq, body, words }) => [seq, body, words])).toEqual([
+      [1, 'work', ['look into b.txt too']],
+      [5, 'too late', undefined],
+    ]);
+    const journal = await journalOf(owner, sid);
+    const words = journal.filter(({ type }) => type === 'word');
+    expect(words).toMatchObject([{ seq: 1, queued: 2, text: 'look into b.txt too', by: 'test' }]);
+    const at = journal.findIndex(({ type }) => type === 'word');
+    expect(journal[at + 1]).toMatchObject({ type: 'llm.req', facts: expect.stringMatching(TOLD) });
+    expect(journal.filter(({ type }) => type === 'msg.start').map(({ seq }) => seq)).toEqual([1, 5]);
+    await expect(client.steer(sid, 5, 'test')).rejects.toThrow(/is done already/);
+    expect(await owner.replay(sid)).toMatchObject({ difference: null });
+  });
+}, 60_000);
+
+test('O6: a word that was journaled before a crash is not told again, and its message leaves the queue before the next one can run', async () => {
+  const word: EventOf<'word'> = { type: 'word', seq: 1, text: 'old', by: 'x', queued: 2, at: 1 };
+  const out: number[] = [];
+  let isAway = true;
+  const takeOut = async (queued: number) => {
+    if (isAway) throw new Error('Redis is away');
+    out.push(queued);
+  };
+  const steering = createSteering({ seq: 1, past: [word], takeOut, now: () => 5 });
+  steering.add({ queued: 2, text: 'old', by: 'x' });
+  steering.add({ queued: 4, text: 'new', by: 'x' });
+  steering.add({ queued: 4, text: 'new', by: 'x' });
+  const waiting = steering.waiting();
+  expect(waiting).toEqual([{ type: 'word', seq: 1, text: 'new', by: 'x', queued: 4, at: 5 }]);
+  for (const event of waiting) {
+    steering.recorded(event);
+    steering.durable(event);
+  }
+  expect(steering.waiting()).toEqual([]);
+  await expect(steering.settled()).rejects.toThrow(/away/);
+  isAway = false;
+  await steering.settled();
+  expect(out.toSorted()).toEqual([2, 4]);
+});
