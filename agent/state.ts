@@ -87,6 +87,7 @@ function applyEvent(state: State, event: JournalEvent): State {
     case 'tool.done':
       return toolDone(state, event);
     case 'agent.spawn':
+    case 'agent.placed':
     case 'agent.ev':
     case 'agent.done':
       return foldAgents(state, event);

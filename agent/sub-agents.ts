@@ -8,10 +8,18 @@ import type { State, SubAgent } from '../shared/state.ts';
 /** Results that are kept; what is older is in the journal. */
 const KEPT_RESULTS = 50;
 
-export function foldAgents(state: State, event: EventOf<'agent.spawn' | 'agent.ev' | 'agent.done'>): State {
+export function foldAgents(
+  state: State,
+  event: EventOf<'agent.spawn' | 'agent.placed' | 'agent.ev' | 'agent.done'>,
+): State {
   switch (event.type) {
     case 'agent.spawn':
       return { ...state, subAgents: [...state.subAgents, spawned(event)] };
+    case 'agent.placed':
+      return {
+        ...state,
+        subAgents: state.subAgents.map((agent) => (agent.id === event.aid ? placed(agent, event.worker) : agent)),
+      };
     case 'agent.ev':
       return {
         ...state,
@@ -33,6 +41,12 @@ const spawned = ({ aid, title, mode, background, model, at }: EventOf<'agent.spa
   ...{ id: aid, title, mode, background, model, status: 'spawning', todos: [], steps: 0 },
   ...{ usage: NO_USAGE, spending: NOTHING_SPENT, request: null, doing: '', startedAt: at },
 });
+
+/** It begins anew; what it has spent is spent. */
+function placed({ worker: _, ...agent }: SubAgent, worker: string | null): SubAgent {
+  const anew = { ...agent, status: 'spawning', todos: [], steps: 0, request: null, doing: '' } as const;
+  return worker === null ? anew : { ...anew, worker };
+}
 
 function afterEvent(agent: SubAgent, event: JournalEvent): SubAgent {
   switch (event.type) {

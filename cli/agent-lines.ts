@@ -43,6 +43,20 @@ export function createAgentLines({ screen, paint }: { readonly screen: Screen; r
         );
         break;
       }
+      case 'AgentPlaced': {
+        const { agent, worker } = event;
+        const title = cleanLine(event.title, 80);
+        atWork.set(agent, { title, step: 0, doing: 'starting' });
+        if (worker !== null)
+          screen.line(
+            `${paint('cyan', '◇')} ${title} ${paint('dim', `(agent ${agent}) is with worker ${cleanLine(worker, 60)}`)}`,
+          );
+        else
+          screen.line(
+            `${paint('yellow', '◇')} ${title} ${paint('dim', `(agent ${agent}) works here: ${cleanLine(event.why, 200)}`)}`,
+          );
+        break;
+      }
       case 'AgentProgress': {
         const title = atWork.get(event.agent)?.title ?? event.agent;
         atWork.set(event.agent, { title, step: event.step, doing: cleanLine(event.doing, 40) });

@@ -151,6 +151,7 @@ export function createPlainRenderer(options: PlainOptions): Renderer {
         return screen.line(paint('cyan', `${cleanLine(event.by)}> ${cleanLine(event.text, MAX_DESCRIPTION)}`));
       // Subagents have lines of their own.
       case 'AgentSpawned':
+      case 'AgentPlaced':
       case 'AgentProgress':
       case 'AgentEnded':
       case 'StreamThinking':

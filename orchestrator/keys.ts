@@ -37,7 +37,17 @@ export const keys = {
   }),
   /** Hash sid -> who runs it on this host: pid, startTime, ws, jobId, token. */
   owners: (host: string) => `${PREFIX}:own:${host}`,
-  agentLog: (aid: string) => `${PREFIX}:a:${aid}:log`,
+  /** A subagent that works on another machine, from its order until its end is in its parent's journal. */
+  remoteAgent: (rid: string) => ({
+    /** Hash: order, patch:<sha256>, run, epoch, attempt, place, session, deaths, crashed, ended. */
+    meta: `${PREFIX}:a:${rid}`,
+    /** Stream `<attempt>-<n>`: what its worker says, sealed. */
+    stream: `${PREFIX}:a:${rid}:out`,
+    /** Stream `1-<n>`: what its worker is told, sealed. */
+    words: `${PREFIX}:a:${rid}:in`,
+  }),
+  /** Set: the remote subagents that there are. */
+  remoteAgents: `${PREFIX}:agents`,
   budget: (scope: string) => `${PREFIX}:budget:${scope}`,
   batch: (bid: string) => ({
     /** Hash: hash, name, root, createdAt, total, caps, cancelled, endedAt, usd, unpriced, tokens, and n:<status> for each. */
@@ -76,6 +86,10 @@ export const turnsQueue = (ws: string): string => `turns.${ws}`;
 /** BullMQ's queue of a project's batch tasks: a worker is given those of its own projects only, and of the modes it may run. */
 export const batchQueue = (root: string, access: 'read' | 'edit'): string =>
   `batch.${sha256(root).slice(0, 16)}.${access}`;
+
+/** BullMQ's queue of a project's subagents that work elsewhere. */
+export const agentsQueue = (root: string, access: 'read' | 'edit'): string =>
+  `agents.${sha256(root).slice(0, 16)}.${access}`;
 
 /**
  * The workspace of a project's real root. `scope` tells machines apart that share one Redis and may have different projects

@@ -1,7 +1,7 @@
 // `odin replay`: a session's machines and folds run again from its journal, without a model and without effects (DURABILITY 13).
 // It says where the machines first ask for something else than the journal shows, and the hash of what the folds come to.
 
-import { agentStart } from '../shared/agents.ts';
+import { agentStart, isPatchEvent } from '../shared/agents.ts';
 import type { EventOf, JournalEvent, Journaled } from '../shared/events.ts';
 import { sha256 } from '../shared/ids.ts';
 import { kept } from './journal-snapshot.ts';
@@ -35,7 +35,7 @@ export function replayJournal(sid: string, log: readonly Journaled[]): ReplayRep
   const memory = emptyMemory(sid);
   const machines = new Set<string>();
   let current: { readonly start: EventOf<'msg.start'>; readonly replayed: ReplayedMessage } | null = null;
-  const agents = new Map<string, ReplayedMessage>();
+  const agents = new Map<string, ReplayedAgent>();
   let messages = 0;
   let difference: Difference | null = null;
   for (const { id, event } of log) {
@@ -64,17 +64,24 @@ export function replayJournal(sid: string, log: readonly Journaled[]): ReplayRep
   };
 }
 
-/** A subagent's loop is replayed like a message's. */
-function takeOfAgent(agents: Map<string, ReplayedMessage>, event: JournalEvent): Mismatch | null {
-  if (event.type === 'claim') for (const agent of agents.values()) agent.take(event);
-  if (event.type === 'agent.spawn') {
-    const start = agentStart(event);
+interface ReplayedAgent {
+  readonly start: EventOf<'msg.start'>;
+  readonly replayed: ReplayedMessage;
+}
+
+/** A subagent's loop is replayed like a message's; one that is placed elsewhere begins anew. */
+function takeOfAgent(agents: Map<string, ReplayedAgent>, event: JournalEvent): Mismatch | null {
+  if (event.type === 'claim') for (const { replayed } of agents.values()) replayed.take(event);
+  if (event.type === 'agent.spawn' || event.type === 'agent.placed') {
+    const start = event.type === 'agent.spawn' ? agentStart(event) : agents.get(event.aid)?.start;
+    if (!start) return null;
     const replayed = replayMessage(start);
-    agents.set(event.aid, replayed);
+    agents.set(event.aid, { start, replayed });
     return replayed.take(start);
   }
-  if (event.type !== 'agent.ev') return null;
-  const mismatch = agents.get(event.aid)?.take(event.event) ?? null;
+  // What a worker's agent changed is put into the project by Odin, not by the agent's machine.
+  if (event.type !== 'agent.ev' || isPatchEvent(event.event)) return null;
+  const mismatch = agents.get(event.aid)?.replayed.take(event.event) ?? null;
   return mismatch && { expected: `${event.aid}: ${mismatch.expected}`, found: mismatch.found };
 }
 

@@ -2,13 +2,14 @@
 // had no answer): the second time it changes nothing and answers the same, but for oclaim, which begins one more epoch and
 // harms nobody. They know numbers, epochs and bytes, never the meaning of an event. redis.ts defines them on each connection.
 
+import { REMOTE_SCRIPTS, type RemoteScripts } from './agents/remote/scripts.ts';
 import { BATCH_SCRIPTS, type BatchScripts } from './batch/scripts.ts';
 import { LIMIT_SCRIPTS, type LimitScripts } from './provider-limits/scripts.ts';
 
 type ScriptArg = string | number;
 type Script<Reply> = (keys: readonly string[], args: readonly ScriptArg[]) => Promise<Reply>;
 
-export interface OdinScripts extends BatchScripts, LimitScripts {
+export interface OdinScripts extends BatchScripts, LimitScripts, RemoteScripts {
   readonly oenq: Script<readonly [string, ...(string | number)[]]>;
   readonly oclaim: Script<readonly [string, ...unknown[]]>;
   readonly oappend: Script<readonly [string]>;
@@ -283,6 +284,7 @@ return redis.call('DEL', KEYS[1])
 export const SCRIPTS = {
   ...BATCH_SCRIPTS,
   ...LIMIT_SCRIPTS,
+  ...REMOTE_SCRIPTS,
   oenq: { numberOfKeys: 5, lua: OENQ },
   oclaim: { numberOfKeys: 6, lua: OCLAIM },
   oappend: { numberOfKeys: 1, lua: OAPPEND },

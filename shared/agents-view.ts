@@ -8,11 +8,15 @@ import type { StreamEvent } from './stream-events.ts';
 import type { StreamView } from './stream-view.ts';
 
 export interface AgentsView {
-  journaled(id: string, event: EventOf<'agent.spawn' | 'agent.ev' | 'agent.done'>): readonly StreamEvent[];
+  journaled(
+    id: string,
+    event: EventOf<'agent.spawn' | 'agent.placed' | 'agent.ev' | 'agent.done'>,
+  ): readonly StreamEvent[];
 }
 
 interface SeenAgent {
-  readonly view: StreamView;
+  readonly spawn: EventOf<'agent.spawn'>;
+  view: StreamView;
   readonly seq: number;
   readonly model: string;
   steps: number;
@@ -34,10 +38,23 @@ export function createAgentsView(
     const { aid: agent, seq, op, title, kind = null, mode, model, background, tools, at } = event;
     const view = createView(session, rates);
     view.journaled('', agentStart(event));
-    agents.set(agent, { view, seq, model, steps: 0, tokens: 0, costUsd: 0 });
+    agents.set(agent, { spawn: event, view, seq, model, steps: 0, tokens: 0, costUsd: 0 });
     const prompt = inlineOf(event.prompt);
     const place = { session, id, at, seq, agent };
     return [{ type: 'AgentSpawned', ...place, op, title, kind, mode, model, background, tools, prompt }];
+  };
+
+  const placed = (
+    id: string,
+    { aid: agent, worker, why = '', at }: EventOf<'agent.placed'>,
+  ): readonly StreamEvent[] => {
+    const seen = agents.get(agent);
+    if (!seen) return [];
+    seen.view = createView(session, rates);
+    seen.view.journaled('', agentStart(seen.spawn));
+    seen.steps = 0;
+    const { seq, spawn } = seen;
+    return [{ type: 'AgentPlaced', session, id, at, seq, agent, title: spawn.title, worker, why }];
   };
 
   const own = (id: string, { aid: agent, event, at }: EventOf<'agent.ev'>): readonly StreamEvent[] => {
@@ -69,6 +86,8 @@ export function createAgentsView(
       switch (event.type) {
         case 'agent.spawn':
           return spawned(id, event);
+        case 'agent.placed':
+          return placed(id, event);
         case 'agent.ev':
           return own(id, event);
         case 'agent.done':

@@ -322,6 +322,20 @@ export type JournalEvent =
       readonly smallModel: string;
       readonly fallbackModels?: readonly string[];
       readonly limits: Limits;
+      /** It is for a worker. Absent: for a thread of the orchestrator. */
+      readonly where?: 'remote';
+      readonly at: number;
+    }
+  /** An agent that is for a worker begins there, or, with `worker` null, in a thread of the orchestrator: anew, whatever it did before. */
+  | {
+      readonly type: 'agent.placed';
+      readonly aid: string;
+      readonly seq: number;
+      readonly worker: string | null;
+      /** Why it is not, or not any more, with a worker. */
+      readonly why?: string;
+      /** Number of its attempts with workers; their events are counted within one. */
+      readonly attempt: number;
       readonly at: number;
     }
   /** An event of a subagent's own, in its order. */

@@ -74,6 +74,8 @@ export interface SubAgent {
   readonly request: OpenRequest | null;
   /** What it does now, in a few words. */
   readonly doing: string;
+  /** The worker that it is with; absent: it works in a thread of the orchestrator. */
+  readonly worker?: string;
   readonly startedAt: number;
 }
 

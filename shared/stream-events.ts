@@ -186,6 +186,15 @@ export type StreamEvent =
       readonly tools: readonly string[];
       readonly prompt: string;
     })
+  /** A subagent begins with a worker; or, `worker` null, in a thread of the orchestrator after all. What it did before counts no more. */
+  | (Base & {
+      readonly type: 'AgentPlaced';
+      readonly agent: string;
+      readonly title: string;
+      readonly worker: string | null;
+      /** Why it is not with a worker; '' when it is. */
+      readonly why: string;
+    })
   /** After each step of a subagent: how far it is. */
   | (Base & {
       readonly type: 'AgentProgress';

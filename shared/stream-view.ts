@@ -51,7 +51,7 @@ export function createStreamView(session: string, rates: Rates = NO_RATES): Stre
 
   return {
     journaled(id, event) {
-      if (event.type === 'agent.spawn' || event.type === 'agent.ev' || event.type === 'agent.done') {
+      if (isOfAgent(event)) {
         agents ??= createAgentsView(session, rates, createStreamView);
         return agents.journaled(id, event);
       }
@@ -149,6 +149,7 @@ function view(event: JournalEvent, seen: Seen): Bare<StreamEvent>[] {
     // A failed try is told by the retry that follows or by the message's end.
     case 'llm.fail':
     case 'agent.spawn':
+    case 'agent.placed':
     case 'agent.ev':
     case 'agent.done':
     case 'compact.fail':
@@ -243,6 +244,14 @@ function liveView(event: LiveEvent): Bare<StreamEvent>[] {
       return [];
   }
 }
+
+type AgentEvent = EventOf<'agent.spawn' | 'agent.placed' | 'agent.ev' | 'agent.done'>;
+
+const isOfAgent = (event: JournalEvent): event is AgentEvent =>
+  event.type === 'agent.spawn' ||
+  event.type === 'agent.placed' ||
+  event.type === 'agent.ev' ||
+  event.type === 'agent.done';
 
 const stepOf = (op: string): number => Number(op.split('.')[1]);
 

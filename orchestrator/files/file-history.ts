@@ -3,6 +3,7 @@
 
 import type { JournalEvent } from '../../shared/events.ts';
 import type { FileIntent } from '../../shared/files-port.ts';
+import { filesIntentOf } from './files-intent.ts';
 import { fileIntentOf } from './resume-edit.ts';
 
 /** One message's changes, one for each path: from before its first change to after its last. */
@@ -25,7 +26,8 @@ export function foldFileHistory(history: FileHistory, event: JournalEvent): File
   if (event.type === 'agent.ev') return foldFileHistory(history, event.event);
   if (event.type === 'tool.done' && event.kind === 'ok' && event.data !== undefined) {
     const change = fileIntentOf(event.data);
-    return change ? addChange(history, Number(event.op.split('.')[0]), change) : history;
+    const changes = change ? [change] : (filesIntentOf(event.data) ?? []);
+    return changes.reduce((sum, one) => addChange(sum, Number(event.op.split('.')[0]), one), history);
   }
   if (event.type === 'files.moved') return move(history, event.direction, event.seqs.length);
   return history;

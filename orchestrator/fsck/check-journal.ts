@@ -134,6 +134,7 @@ const EVENT_TYPES: Readonly<Record<JournalEventType, true>> = {
   update: true,
   'files.moved': true,
   'agent.spawn': true,
+  'agent.placed': true,
   'agent.ev': true,
   'agent.done': true,
   word: true,
