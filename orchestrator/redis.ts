@@ -98,6 +98,9 @@ async function open(target: RedisOptions, where: string): Promise<OdinRedis> {
     throw new UserError(explain(cause ?? (error as Error), where), 1);
   }
   stood = true;
+  // BullMQ copies this connection for its worker. A lazy copy whose first attempt fails is lost to it, though it connects later: the
+  // worker would never again wait for work.
+  client.options.lazyConnect = false;
   return client;
 }
 
