@@ -36,6 +36,8 @@ export interface ModelPair {
 export interface TaskPlace {
   /** The project's root in the working copy. */
   readonly root: string;
+  /** The workspace that it counts as: the task's alone, also when tasks that only read share a copy. */
+  readonly ws: string;
   /** The user's own folder, whose trust holds for its copy. */
   readonly trustedAs: string;
   /** The session to begin, or to go on with. */
@@ -57,7 +59,7 @@ export interface OpenOptions {
   readonly models?: ModelPair;
   /** Run this process's own commands (undo, redo, compact) when nobody else runs the workspace, and nothing but those. */
   readonly commandsOnly?: boolean;
-  /** Present: nobody but this process uses the folder, and no queue is opened for it. */
+  /** Present: nobody but this process works in the workspace, and no queue is opened for it. */
   readonly task?: TaskPlace;
   /** Sessions that run here get a title by the lesser model, unless the settings say no: for interfaces that people sit at. */
   readonly titles?: boolean;

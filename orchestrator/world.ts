@@ -103,7 +103,7 @@ export async function openWorld(options: OpenOptions): Promise<World> {
 
 function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config: Config): World {
   const { home, notice = () => {} } = options;
-  const ws = workspaceId(root, handle.scope);
+  const ws = options.task?.ws ?? workspaceId(root, handle.scope);
   const blobs = openBlobs(home);
   const files = createFiles({ root, blobs, cache: cacheLimits(config) });
   const { task } = options;

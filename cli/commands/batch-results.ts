@@ -3,9 +3,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { applyPatch, branchOf, repositoryOf } from '../../orchestrator/batch/git.ts';
-import { workingCopies } from '../../orchestrator/batch/run-task.ts';
 import type { BatchStatus, BatchStore, ItemResult } from '../../orchestrator/batch/store.ts';
 import type { Task } from '../../orchestrator/batch/task.ts';
+import { workingCopies } from '../../orchestrator/batch/working-copy.ts';
 import { cleanLine } from '../../shared/clean-text.ts';
 import { batchExitCode, countsText, doneOf, progressLine } from '../batch-progress.ts';
 import { tell, withBatches } from '../batches.ts';

@@ -1,12 +1,13 @@
-// Git as Odin itself runs it for a batch (SAFETY 2.4). A task works in a clone of its own: it has its own .git, so that commands in the
-// sandbox find a whole repository and can harm none but it, and it has nothing of the repository's settings: no hooks, no filters, no
+// Git as Odin itself runs it for a batch (SAFETY 2.4). Tasks work in clones: those have their own .git, so that commands in the sandbox
+// find a whole repository and can harm none but it, and they have nothing of the repository's settings: no hooks, no filters, no
 // monitors, since a clone takes objects and names and no configuration. What is cloned is linked, not copied.
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fail, type Outcome, ok } from '../../shared/outcome.ts';
+import { removeTree } from './copy-tree.ts';
 
 const SAFE = [
   ...['-c', 'core.quotePath=false'],
@@ -35,7 +36,8 @@ interface GitRun {
   readonly stderr: string;
 }
 
-function git(cwd: string, args: readonly string[], input?: string): Promise<GitRun> {
+/** One command of git, as safely as this file can run it. */
+export function git(cwd: string, args: readonly string[], input?: string): Promise<GitRun> {
   return new Promise((resolve) => {
     const options = { cwd, env: env(), maxBuffer: MAX_OUTPUT, encoding: 'utf8' as const };
     const child = execFile('git', [...SAFE, '--no-pager', ...args], options, (error, stdout, stderr) => {
@@ -47,7 +49,7 @@ function git(cwd: string, args: readonly string[], input?: string): Promise<GitR
   });
 }
 
-const firstLine = ({ stderr }: GitRun): string => stderr.trim().split('\n')[0] ?? '';
+export const firstLine = ({ stderr }: GitRun): string => stderr.trim().split('\n')[0] ?? '';
 
 /** The top folder of the repository that a folder lies in; null when it lies in none. */
 export async function repositoryOf(folder: string): Promise<string | null> {
@@ -61,12 +63,13 @@ export async function commitOf(repository: string, name: string): Promise<string
   return run.code === 0 ? run.stdout.trim() : null;
 }
 
-/** A working copy of a commit in a folder that is there only when it is whole. What stood there goes. */
+/** A working copy of a commit. What stood there goes; what a failure leaves there is for the caller to remove. */
 export async function makeClone(repository: string, commit: string, folder: string): Promise<Outcome<null>> {
-  const fresh = `${folder}.new`;
-  await Promise.all([removeFolder(folder), removeFolder(fresh)]);
+  await removeTree(folder);
+  // Of a file's state, what a copy of it has too.
+  const copied = ['-c', 'core.checkStat=minimal', '-c', 'core.trustctime=false'];
+  const args = ['clone', '--quiet', '--no-checkout', '--template=', ...copied, '--', repository, folder];
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
-  const args = ['clone', '--quiet', '--no-checkout', '--template=', '--', repository, fresh];
   let cloned = await git(repository, args);
   // Another process may have cleared the folder above while it was empty.
   if (cloned.code !== 0 && !existsSync(dirname(folder))) {
@@ -74,10 +77,9 @@ export async function makeClone(repository: string, commit: string, folder: stri
     cloned = await git(repository, args);
   }
   if (cloned.code !== 0) return cloneFailed(`${repository} cannot be cloned: ${firstLine(cloned)}`);
-  const out = await git(fresh, ['checkout', '--quiet', '--detach', commit]);
+  const out = await git(folder, ['checkout', '--quiet', '--detach', commit]);
   if (out.code !== 0)
     return cloneFailed(`${repository} has no commit ${commit} that can be checked out: ${firstLine(out)}`);
-  await rename(fresh, folder);
   return ok(null);
 }
 
@@ -156,9 +158,6 @@ export async function branchOf(
     ]);
     return fetched.code === 0 ? ok(name) : wrong(fetched);
   } finally {
-    await removeFolder(scratch);
+    await removeTree(scratch);
   }
 }
-
-export const removeFolder = (folder: string): Promise<void> =>
-  rm(folder, { recursive: true, force: true, maxRetries: 3 });

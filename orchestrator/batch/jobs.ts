@@ -114,8 +114,8 @@ async function canRun(store: BatchStore, queueOf: QueueOf, bid: string, task: Ta
   const bad = results.find((result) => result !== null && result.status !== 'completed');
   if (bad) {
     const why = `It waits for "${bad.id}", which ended as ${bad.status}.`;
-    if ((await store.skip(bid, task, 'skipped', 'dependency', why)) === 'ok')
-      await followOn(store, queueOf, bid, task.id);
+    const verdict = await store.skip(bid, task, 'skipped', 'dependency', why);
+    if (verdict === 'ok' || verdict === 'last') await followOn(store, queueOf, bid, task.id);
     return false;
   }
   return results.every((result) => result !== null);

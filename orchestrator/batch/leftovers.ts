@@ -1,39 +1,61 @@
-// What a process that was killed left behind after a task's result was kept: its session in Redis, its clone on disk.
+// What a process that was killed left behind after a task's result was kept: its session in Redis, its folder on disk.
 
 import { readdir, rmdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { archiveSession } from '../archive-move.ts';
+import { isAlive } from '../process-identity.ts';
 import type { RedisHandle } from '../redis.ts';
-import { removeFolder } from './git.ts';
-import { workingCopies } from './run-task.ts';
+import { removeTree } from './copy-tree.ts';
 import type { BatchStore } from './store.ts';
+import { beat } from './workers.ts';
+import { removeShared, taskOfFolder, workingCopies } from './working-copy.ts';
 
-/** Clears what belongs to tasks that are done. A batch that this Redis does not know may be another's, and stays. */
-export async function clearLeftovers({
-  home,
-  handle,
-  store,
-}: {
+export interface LeftoversPlace {
   readonly home: string;
   readonly handle: RedisHandle;
   readonly store: BatchStore;
-}): Promise<void> {
-  const names = (folder: string) => readdir(folder).catch((): string[] => []);
-  for (const bid of await names(workingCopies(home))) {
-    if ((await store.status(bid)) === null) continue;
+  /** The worker that looks, which is cleaning up nothing itself. */
+  readonly self: string;
+}
+
+/**
+ * Clears what belongs to tasks that are done. What a worker that lives has done is left to that one, and a batch that this Redis does not
+ * know may be another's, and stays.
+ */
+export async function clearLeftovers({ home, handle, store, self }: LeftoversPlace): Promise<void> {
+  const bids = await names(workingCopies(home));
+  if (bids.length === 0) return;
+  const living = await livingWorkers(handle, self);
+  for (const bid of bids) {
+    const status = await store.status(bid);
+    if (status === null) continue;
     const folder = join(workingCopies(home), bid);
-    const copies = await names(folder);
+    const entries = (await names(folder)).flatMap((name) => {
+      const item = taskOfFolder(name);
+      return item === null ? [] : [{ item, copy: join(folder, name) }];
+    });
     const results = await store.results(
       bid,
-      copies.map((name) => name.replace(/\.\d+(\.new)?$/, '')),
+      entries.map(({ item }) => item),
     );
-    for (const [i, name] of copies.entries()) {
+    for (const [i, { copy }] of entries.entries()) {
       const result = results[i];
-      const copy = join(folder, name);
       if (!result || result.kept === copy) continue;
+      if (result.worker !== null && living.has(result.worker)) continue;
       if (result.session !== null) await archiveSession({ redis: handle.client, home }, result.session);
-      await removeFolder(copy);
+      await removeTree(copy);
     }
-    await rmdir(folder).catch(() => {});
+    if (status.endedAt === null) await rmdir(folder).catch(() => {});
+    else await removeShared(home, bid);
   }
+}
+
+const names = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
+
+/** A worker of this machine that was killed just now is listed still. */
+async function livingWorkers({ client }: RedisHandle, self: string): Promise<ReadonlySet<string>> {
+  const listed = await beat(client, null);
+  const others = listed.filter((worker) => worker.id !== self && (worker.host !== hostname() || isAlive(worker)));
+  return new Set(others.map(({ id }) => id));
 }

@@ -1,4 +1,4 @@
-// One task of a batch from its working copy to its result: a session in a clone of the project, one message in it, and what that has
+// One task of a batch from its working copy to its result: a session in a copy of the project, one message in it, and what that has
 // changed as a patch. After a crash or a handing back it goes on where it stood, when the working copy is there; else it begins anew.
 
 import { hostname } from 'node:os';
@@ -17,9 +17,12 @@ import type { Log } from '../log.ts';
 import { openOdin } from '../odin.ts';
 import type { HeavyPool } from '../pool.ts';
 import type { RedisHandle } from '../redis.ts';
-import { filesOf, makeClone, patchOf, removeFolder } from './git.ts';
+import { removeTree } from './copy-tree.ts';
+import { filesOf, patchOf } from './git.ts';
+import { accessOf } from './jobs.ts';
 import type { BatchStore, ItemResult, ItemStatus } from './store.ts';
 import type { Task } from './task.ts';
+import { taskFolder, type WorkingCopies } from './working-copy.ts';
 
 export interface TaskDeps {
   readonly home: string;
@@ -28,6 +31,7 @@ export interface TaskDeps {
   readonly models: ModelPair;
   readonly permission: PermissionPolicy;
   readonly store: BatchStore;
+  readonly copies: WorkingCopies;
   readonly worker: string;
   readonly log: Log;
   /** As in git.ts, remembered. */
@@ -55,27 +59,25 @@ export interface TaskEnd {
   cleanUp(): Promise<void>;
 }
 
-/** Beside the state folder, which no command may look into. */
-export const workingCopies = (home: string): string => `${home}-worktrees`;
-
 /** Rejects with the signal's reason when that aborts; the task is then as it was left. */
 export async function runTask(deps: TaskDeps, order: TaskOrder): Promise<TaskEnd> {
   const { bid, gen, task, root, signal } = order;
   const startedAt = Date.now();
-  const folder = join(workingCopies(deps.home), bid, `${task.id}.${gen}`);
+  const folder = taskFolder(deps.home, bid, task.id, gen);
+  const isOwn = accessOf(task) === 'edit';
   const failed = (reason: string, answer: string): TaskEnd => ({
     result: { ...resultOf(deps, task, startedAt), status: 'failed', reason, answer },
     patch: '',
-    cleanUp: () => removeFolder(folder),
+    cleanUp: () => removeTree(folder),
   });
   const repository = await deps.repositoryOf(root);
   if (repository === null) return failed('no_repository', `${root} is not in a git repository.`);
-  const copyRoot = join(folder, relative(repository, root));
-  const ws = workspaceId(copyRoot, deps.handle.scope);
-  if (!(await deps.store.hasSession(bid, task.id, gen, ws))) {
-    const made = await makeClone(repository, task.base, folder);
-    if (!made.ok) return failed(made.failure.code, made.failure.message);
-  }
+  const inRepository = relative(repository, root);
+  // By the folder that is the task's alone, also when it works in one that others share.
+  const ws = workspaceId(join(folder, inRepository), deps.handle.scope);
+  const made = await copyFor(deps, order, { folder, ws, repository });
+  if (!made.ok) return failed(made.failure.code, made.failure.message);
+  const copyRoot = join(made.value, inRepository);
   signal.throwIfAborted();
   const sid = await deps.store.session(bid, task.id, gen, ws, ulid());
   const odin = await openOdin({
@@ -85,6 +87,7 @@ export async function runTask(deps: TaskDeps, order: TaskOrder): Promise<TaskEnd
     permission: deps.permission,
     task: {
       root: copyRoot,
+      ws,
       trustedAs: root,
       sid,
       handle: deps.handle,
@@ -103,8 +106,7 @@ export async function runTask(deps: TaskDeps, order: TaskOrder): Promise<TaskEnd
   } finally {
     await odin.close();
   }
-  const patch =
-    task.mode === 'edit' ? await takePatch(folder, task.base) : ok({ patch: '', files: [] as readonly string[] });
+  const patch = isOwn ? await takePatch(folder, task.base) : ok({ patch: '', files: [] as readonly string[] });
   const result: ItemResult = {
     ...resultOf(deps, task, startedAt),
     ...{ status: statusOf(done), reason: done.status, answer: done.answer, steps: done.steps, session: sid },
@@ -124,9 +126,22 @@ export async function runTask(deps: TaskDeps, order: TaskOrder): Promise<TaskEnd
     result: { ...result, files: [...patch.value.files] },
     patch: patch.value.patch,
     async cleanUp() {
-      await Promise.all([archive(), removeFolder(folder)]);
+      // In this order: while the folder is there, somebody sees to it that both are done.
+      await archive();
+      await removeTree(folder);
     },
   };
+}
+
+/** The folder of the copy that the task works in: as it was left, when it has begun here. */
+async function copyFor(
+  { copies, store }: TaskDeps,
+  { bid, gen, task }: TaskOrder,
+  { folder, ws, repository }: { readonly folder: string; readonly ws: string; readonly repository: string },
+): Promise<Outcome<string>> {
+  if (accessOf(task) === 'read') return copies.shared(folder, bid, repository, task.base);
+  if (await store.hasSession(bid, task.id, gen, ws)) return ok(folder);
+  return copies.own(folder, bid, repository, task.base);
 }
 
 type Done = Extract<StreamEvent, { readonly type: 'AgentDone' }>;

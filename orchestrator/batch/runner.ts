@@ -8,17 +8,18 @@ import type { ModelPair, PermissionPolicy } from '../api.ts';
 import type { JobProcessor } from '../jobs/job-queue.ts';
 import type { Log } from '../log.ts';
 import { openHeavyPool } from '../pool.ts';
-import { isAlive, selfIdentity } from '../process-identity.ts';
+import { isAlive, selfIdentity, selfPlace } from '../process-identity.ts';
 import type { RedisHandle } from '../redis.ts';
 import { type Allowance, openAllowance } from './allowance.ts';
 import { repositoryOf } from './git.ts';
 import { type Access, accessOf, addJobs, type BatchJob, followOn, openBatchQueues } from './jobs.ts';
 import { clearLeftovers } from './leftovers.ts';
-import { runTask } from './run-task.ts';
+import { runTask, type TaskEnd } from './run-task.ts';
 import { createSlots } from './slots.ts';
 import { type ItemRun, openBatchStore, taskHash } from './store.ts';
 import type { Task } from './task.ts';
 import { BEAT_MS, beat, leave } from './workers.ts';
+import { openWorkingCopies, removeEmpty, removeShared } from './working-copy.ts';
 
 export interface RunnerOptions {
   readonly home: string;
@@ -69,6 +70,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
   const running = new Map<string, Running>();
   const repositories = new Map<string, Promise<string | null>>();
   const allowances = new Map<string, Allowance>();
+  const cleaning = new Set<Promise<void>>();
   let idle = Promise.withResolvers<void>();
   let done = 0;
   let draining = false;
@@ -77,6 +79,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
   const deps = {
     ...{ home, handle, pool, store, log, worker: id, models: options.models, permission: options.permission },
     notice: options.notice,
+    copies: openWorkingCopies(home),
     repositoryOf(root: string) {
       const known = repositories.get(root) ?? repositoryOf(root);
       repositories.set(root, known);
@@ -108,6 +111,8 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
     async (job, lock) => {
       const signal = AbortSignal.any([lock, leaving.signal]);
       const free = await slots.take(signal);
+      // What is not cleaned up yet does not pile up.
+      if (cleaning.size > 2 * concurrency) await Promise.race(cleaning);
       if (free === null || draining) {
         free?.();
         return 'back';
@@ -127,7 +132,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
     const { bid, item, gen } = data;
     const task = await taskOf(data, name, access);
     if (typeof task === 'string') return refuse(jobId, task);
-    const run: ItemRun = { worker: id, host: hostname(), ...selfIdentity(), job: jobId, token, at: Date.now() };
+    const run: ItemRun = { worker: id, host: selfPlace(), ...selfIdentity(), job: jobId, token, at: Date.now() };
     const claim = await store.claim(bid, item, gen, run);
     if (claim.status === 'cancelled' || claim.status === 'budget') {
       const isBudget = claim.status === 'budget';
@@ -158,7 +163,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
       const verdict = await store.finish(bid, end.result, claim.epoch, end.patch);
       if (verdict === 'fenced') return refuse(jobId, 'somebody else has taken the task over.');
       done += 1;
-      await end.cleanUp();
+      cleanUp(bid, end, verdict === 'last');
       await followOn(store, queueOf, bid, item);
       return 'done';
     } catch (error) {
@@ -172,6 +177,18 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
       if (running.size === 0) idle.resolve();
       options.onChange?.();
     }
+  };
+
+  /** Nobody waits for it but who leaves. */
+  const cleanUp = (bid: string, end: TaskEnd, isLast: boolean): void => {
+    const work = async () => {
+      await end.cleanUp();
+      await (isLast ? removeShared(home, bid) : removeEmpty(home, bid));
+    };
+    const cleaned = work()
+      .catch((error: unknown) => log('a task was not cleaned up', { bid, item: end.result.id, error: String(error) }))
+      .finally(() => cleaning.delete(cleaned));
+    cleaning.add(cleaned);
   };
 
   /** Of a batch that has a budget; all its tasks here share it. It is given back when none runs. */
@@ -221,7 +238,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
   const sweep = async () => {
     for (const { bid, running: some } of await openBatches()) {
       if (some === 0) continue;
-      const runs = [...(await store.runs(bid))].filter(([, run]) => run.host === hostname() && !isAlive(run));
+      const runs = [...(await store.runs(bid))].filter(([, run]) => run.host === selfPlace() && !isAlive(run));
       const tasks = await store.tasksOf(
         bid,
         runs.map(([item]) => item),
@@ -275,7 +292,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
     every(CANCEL_POLL_MS, 'cancels were not looked for', pollCancels),
     every(RECONCILE_MS, 'missing jobs were not added', reconcile),
   ];
-  void clearLeftovers({ home, handle, store }).catch((error: unknown) =>
+  void clearLeftovers({ home, handle, store, self: id }).catch((error: unknown) =>
     log('leftovers were not cleared', { error: String(error) }),
   );
   void reconcile().catch((error: unknown) => log('missing jobs were not added', { error: String(error) }));
@@ -295,7 +312,8 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
       leaving.abort(new Fenced('This worker leaves.'));
       for (const timer of timers) clearInterval(timer);
       await closeQueues();
-      await clearLeftovers({ home, handle, store }).catch(() => {});
+      await Promise.all(cleaning);
+      await clearLeftovers({ home, handle, store, self: id }).catch(() => {});
       await pool.close();
       await leave(handle.client, id).catch(() => {});
       return left;

@@ -5,8 +5,8 @@ type Script<Reply> = (keys: readonly string[], args: readonly (string | number)[
 
 export interface BatchScripts {
   readonly obclaim: Script<readonly ['done' | 'cancelled' | 'stale' | 'budget' | 'unknown'] | readonly ['ok', number]>;
-  readonly obfinish: Script<'ok' | 'done' | 'fenced'>;
-  readonly obskip: Script<'ok' | 'done' | 'running'>;
+  readonly obfinish: Script<'ok' | 'last' | 'done' | 'fenced'>;
+  readonly obskip: Script<'ok' | 'last' | 'done' | 'running'>;
   readonly obrelease: Script<number>;
   readonly obretry: Script<number>;
   readonly oballow: Script<string>;
@@ -30,33 +30,36 @@ redis.call('HSET', KEYS[3], ARGV[1], ARGV[3])
 return {'ok', redis.call('HINCRBY', KEYS[2], 'e:' .. ARGV[1], 1)}
 `;
 
+// All keys of the batch are given: when it is over they are forgotten after a while. 'last': it is over now.
+// KEYS meta, marks, runs, results, todo, patches, items, after
 const RESULT = `
-local function result(item, text, status, usd, tokens, now)
+local function result(item, text, status, usd, tokens, now, keptS)
   if redis.call('HSETNX', KEYS[4], item, text) == 0 then return 'done' end
   redis.call('HDEL', KEYS[3], item)
   redis.call('SREM', KEYS[5], item)
   redis.call('HINCRBY', KEYS[1], 'n:' .. status, 1)
   if usd == '' then redis.call('HINCRBY', KEYS[1], 'unpriced', 1) else redis.call('HINCRBYFLOAT', KEYS[1], 'usd', usd) end
   redis.call('HINCRBY', KEYS[1], 'tokens', tokens)
-  if redis.call('SCARD', KEYS[5]) == 0 then redis.call('HSET', KEYS[1], 'endedAt', now) end
-  return 'ok'
+  if redis.call('SCARD', KEYS[5]) > 0 then return 'ok' end
+  redis.call('HSET', KEYS[1], 'endedAt', now)
+  for i = 1, #KEYS do redis.call('EXPIRE', KEYS[i], keptS) end
+  return 'last'
 end
 `;
 
 // obfinish: the result of the item, once, by whoever claimed it last.
-// KEYS meta, marks, runs, results, todo, patches
-// ARGV item, epoch, result, status, USD or '' when it is not known, tokens, now, patch or ''
+// ARGV item, epoch, result, status, USD or '' when it is not known, tokens, now, patch or '', seconds that a batch is kept
 const OBFINISH = `${RESULT}
 if redis.call('HEXISTS', KEYS[4], ARGV[1]) == 1 then return 'done' end
 if redis.call('HGET', KEYS[2], 'e:' .. ARGV[1]) ~= ARGV[2] then return 'fenced' end
 if ARGV[8] ~= '' then redis.call('HSET', KEYS[6], ARGV[1], ARGV[8]) end
-return result(ARGV[1], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7])
+return result(ARGV[1], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[9])
 `;
 
-// obskip: the result of an item that nobody runs.   KEYS meta, marks, runs, results, todo   ARGV item, result, status, now
+// obskip: the result of an item that nobody runs.   ARGV item, result, status, now, seconds that a batch is kept
 const OBSKIP = `${RESULT}
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return 'running' end
-return result(ARGV[1], ARGV[2], ARGV[3], '0', '0', ARGV[4])
+return result(ARGV[1], ARGV[2], ARGV[3], '0', '0', ARGV[4], ARGV[5])
 `;
 
 // obrelease: the item is put down without a result.   KEYS marks, runs   ARGV item, epoch   -> 1, or 0 when somebody else has it
@@ -123,8 +126,8 @@ return all
 
 export const BATCH_SCRIPTS = {
   obclaim: { numberOfKeys: 5, lua: OBCLAIM },
-  obfinish: { numberOfKeys: 6, lua: OBFINISH },
-  obskip: { numberOfKeys: 5, lua: OBSKIP },
+  obfinish: { numberOfKeys: 8, lua: OBFINISH },
+  obskip: { numberOfKeys: 8, lua: OBSKIP },
   obrelease: { numberOfKeys: 2, lua: OBRELEASE },
   obretry: { numberOfKeys: 6, lua: OBRETRY },
   oballow: { numberOfKeys: 1, lua: OBALLOW },

@@ -80,6 +80,7 @@ export type ItemClaim =
   | { readonly status: 'done' | 'cancelled' | 'stale' | 'budget' | 'unknown' };
 
 const CHUNK = 500;
+/** A batch that is over is forgotten after a month. */
 const KEPT_S = 30 * 24 * 3_600;
 
 export const taskHash = (task: Task): string => sha256(canonical(task));
@@ -94,13 +95,17 @@ function parseTask(text: string | null | undefined): Task | null {
   }
 }
 
+/** In the order of the scripts that end an item. */
+function keysOf(bid: string): readonly string[] {
+  const { meta, marks, runs, results, todo, patches, items, after } = keys.batch(bid);
+  return [meta, marks, runs, results, todo, patches, items, after];
+}
+
 export type BatchStore = ReturnType<typeof openBatchStore>;
 
 export function openBatchStore(redis: OdinRedis) {
   const tasksOf = async (bid: string, items: readonly string[]): Promise<readonly (Task | null)[]> =>
     items.length === 0 ? [] : (await redis.hmget(keys.batch(bid).items, ...items)).map(parseTask);
-
-  const metaOf = async (bid: string) => redis.hgetall(keys.batch(bid).meta);
 
   const parseResult = (text: string | null): ItemResult | null =>
     text === null ? null : resultSchema.parse(JSON.parse(text));
@@ -257,28 +262,20 @@ export function openBatchStore(redis: OdinRedis) {
       return reply[0] === 'ok' ? { status: 'ok', epoch: reply[1] } : { status: reply[0] };
     },
 
-    async finish(bid: string, result: ItemResult, epoch: number, patch: string): Promise<'ok' | 'done' | 'fenced'> {
-      const { meta, marks, runs, results, todo, patches } = keys.batch(bid);
+    /** last: the batch is over with it. */
+    finish(bid: string, result: ItemResult, epoch: number, patch: string): Promise<'ok' | 'last' | 'done' | 'fenced'> {
       const cost = result.costUsd === null ? '' : result.costUsd;
-      const verdict = await redis.obfinish(
-        [meta, marks, runs, results, todo, patches],
-        [result.id, epoch, JSON.stringify(result), result.status, cost, result.tokens, result.endedAt, patch],
-      );
-      await this.expireWhenDone(bid);
-      return verdict;
+      const figures = [result.status, cost, result.tokens, result.endedAt];
+      return redis.obfinish(keysOf(bid), [result.id, epoch, JSON.stringify(result), ...figures, patch, KEPT_S]);
     },
 
     /** The end of an item that nobody runs. */
-    async skip(bid: string, task: Task, status: ItemStatus, reason: string, answer: string) {
-      const { meta, marks, runs, results, todo } = keys.batch(bid);
+    skip(bid: string, task: Task, status: ItemStatus, reason: string, answer: string) {
       const result: ItemResult = {
         ...{ id: task.id, line: task.line, status, reason, answer, files: [], base: task.base },
         ...{ costUsd: 0, tokens: 0, steps: 0, session: null, worker: null, startedAt: null, endedAt: Date.now() },
       };
-      const args = [task.id, JSON.stringify(result), status, result.endedAt];
-      const verdict = await redis.obskip([meta, marks, runs, results, todo], args);
-      await this.expireWhenDone(bid);
-      return verdict;
+      return redis.obskip(keysOf(bid), [task.id, JSON.stringify(result), status, result.endedAt, KEPT_S]);
     },
 
     release: (bid: string, item: string, epoch: number): Promise<number> =>
@@ -300,12 +297,5 @@ export function openBatchStore(redis: OdinRedis) {
 
     isCancelled: async (bid: string): Promise<boolean> =>
       (await redis.hexists(keys.batch(bid).meta, 'cancelled')) === 1,
-
-    /** A batch that is over is forgotten after a month. */
-    async expireWhenDone(bid: string): Promise<void> {
-      const meta = await metaOf(bid);
-      if (meta['endedAt'] === undefined) return;
-      await Promise.all(Object.values(keys.batch(bid)).map((key) => redis.expire(key, KEPT_S)));
-    },
   };
 }

@@ -1,0 +1,96 @@
+// Where tasks work (SPEC O19). git makes one clone for all tasks of a batch that begin from the same commit. Those that only read share it:
+// no tool and no command of theirs can write there. One that writes gets a copy of its own, of a second clone in which nobody works.
+
+import { existsSync, mkdirSync } from 'node:fs';
+import { readdir, rename, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sha256, ulid } from '../../shared/ids.ts';
+import { type Outcome, ok } from '../../shared/outcome.ts';
+import { copyTree, removeTree } from './copy-tree.ts';
+import { makeClone } from './git.ts';
+import type { Access } from './jobs.ts';
+
+/** Beside the state folder, which no command may look into. */
+export const workingCopies = (home: string): string => `${home}-worktrees`;
+
+/** A task's own folder, whether or not it is made. */
+export const taskFolder = (home: string, bid: string, item: string, gen: number): string =>
+  join(workingCopies(home), bid, `${item}.${gen}`);
+
+/** The task that an entry of a batch's folder belongs to; null for what all its tasks share. No task's id begins so. */
+export const taskOfFolder = (name: string): string | null =>
+  name.startsWith('_') ? null : name.replace(/\.\d+(\.[0-9A-Z]{26}\.new)?$/, '');
+
+export interface WorkingCopies {
+  /** What tasks that read share, of a commit. `folder`, the task's own, stays empty: it tells that there is something to clean up. */
+  shared(folder: string, bid: string, repository: string, commit: string): Promise<Outcome<string>>;
+  /** Makes a task's own copy, in `folder`. What stood there goes. */
+  own(folder: string, bid: string, repository: string, commit: string): Promise<Outcome<string>>;
+}
+
+export function openWorkingCopies(home: string): WorkingCopies {
+  const making = new Map<string, Promise<Outcome<string>>>();
+
+  const base = async (bid: string, access: Access, repository: string, commit: string): Promise<Outcome<string>> => {
+    const name = `_${access}-${commit.slice(0, 12)}-${sha256(repository).slice(0, 8)}`;
+    const folder = join(workingCopies(home), bid, name);
+    if (existsSync(folder)) return ok(folder);
+    const made = making.get(folder) ?? makeBase(repository, commit, folder).finally(() => making.delete(folder));
+    making.set(folder, made);
+    return made;
+  };
+
+  return {
+    async shared(folder, bid, repository, commit) {
+      const made = await base(bid, 'read', repository, commit);
+      if (made.ok) mkdirSync(folder, { recursive: true });
+      return made;
+    },
+    async own(folder, bid, repository, commit) {
+      const from = await base(bid, 'edit', repository, commit);
+      if (!from.ok) return from;
+      const draft = draftOf(folder);
+      try {
+        await copyTree(from.value, draft, isObject);
+        if (existsSync(folder)) await removeTree(folder);
+        await rename(draft, folder);
+      } finally {
+        if (existsSync(draft)) await removeTree(draft);
+      }
+      return ok(folder);
+    },
+  };
+}
+
+/** Git writes a new file for what it stores anew. */
+const isObject = (path: string): boolean => path.startsWith('.git/objects/') && !path.startsWith('.git/objects/info/');
+
+/** Another process may make it at the same moment: the one that is there first stays. */
+async function makeBase(repository: string, commit: string, folder: string): Promise<Outcome<string>> {
+  const draft = draftOf(folder);
+  try {
+    const made = await makeClone(repository, commit, draft);
+    if (!made.ok) return made;
+    await rename(draft, folder).catch((error: unknown) => {
+      if (!existsSync(folder)) throw error;
+    });
+    return ok(folder);
+  } finally {
+    if (existsSync(draft)) await removeTree(draft);
+  }
+}
+
+/** A folder is there only when it is whole: till then it has another name. */
+const draftOf = (folder: string): string => `${folder}.${ulid()}.new`;
+
+/** When all tasks of a batch are done, what they have shared goes. */
+export async function removeShared(home: string, bid: string): Promise<void> {
+  const folder = join(workingCopies(home), bid);
+  const names = await readdir(folder).catch((): string[] => []);
+  for (const name of names.filter((one) => taskOfFolder(one) === null)) await removeTree(join(folder, name));
+  await removeEmpty(home, bid);
+}
+
+/** The folder of a batch when nothing is left in it. */
+export const removeEmpty = (home: string, bid: string): Promise<void> =>
+  rmdir(join(workingCopies(home), bid)).catch(() => {});
