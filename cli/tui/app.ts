@@ -1,14 +1,7 @@
 // The terminal interface (SPEC G1): wires the session on the screen, the components, the keys and the commands to each other. It decides
 // nothing about the work: it submits, answers and cancels through the facade, and draws what the events say.
 
-import {
-  type Component,
-  Container,
-  Editor,
-  isKeyRelease,
-  setCapabilities,
-  TuiMainScreen,
-} from '@earendil-works/pi-tui';
+import { Editor, isKeyRelease, setCapabilities, TuiMainScreen } from '@earendil-works/pi-tui';
 import type { Odin, SeenQuestion } from '../../orchestrator/api.ts';
 import { cleanLine } from '../../shared/clean-text.ts';
 import { UserError } from '../../shared/outcome.ts';
@@ -19,19 +12,19 @@ import { placeHere } from '../place.ts';
 import { askedOf } from '../question-text.ts';
 import { createCommands } from './commands/all.ts';
 import { createCompletion, listFiles } from './completion.ts';
-import { guard } from './components/lines.ts';
-import { PermissionDialog } from './components/permission-dialog.ts';
 import { Picker } from './components/picker.ts';
-import { agentLines, queueLines, todoLines } from './components/side-lists.ts';
-import { activityLine, FRAME_MS, statusLine, styleOf } from './components/status-line.ts';
+import { Prompt } from './components/prompt.ts';
+import { FRAME_MS, styleOf } from './components/status-line.ts';
 import { Transcript } from './components/transcript.ts';
 import type { AppOptions, Desk } from './desk.ts';
+import { createFrame } from './frame.ts';
 import { loadHighlighter } from './highlight.ts';
 import { addToHistory } from './history.ts';
 import { createKeys } from './keys.ts';
-import { EMPTY_VIEW, type NoteItem } from './model.ts';
 import { createSession, type SessionOnScreen } from './session.ts';
+import { createSlot, TYPING_MS } from './slot.ts';
 import { editorTheme, startingTheme, themeNamed } from './theme.ts';
+import { EMPTY_VIEW, type NoteItem } from './view.ts';
 
 export interface App {
   /** The exit code, when the person has left. */
@@ -44,8 +37,6 @@ export interface App {
 
 /** What streams in is drawn at most this often; keys are drawn at once. */
 const DRAW_MS = 33;
-/** A dialog takes the keyboard only when nothing was typed for so long: a letter meant for the editor must not answer it. */
-const TYPING_MS = 600;
 
 export function startApp(options: AppOptions): App {
   const { terminal, env } = options;
@@ -64,90 +55,53 @@ export function startApp(options: AppOptions): App {
   let isOver = false;
   let drawTimer: NodeJS.Timeout | null = null;
   let lastKeyAt = 0;
-  let dialog: { readonly id: string; readonly component: PermissionDialog } | null = null;
-  let picker: Picker | null = null;
-  let shown: Component | null = null;
 
   const view = () => session?.view() ?? EMPTY_VIEW;
   const transcript = new Transcript(EMPTY_VIEW, theme);
   const editor = new Editor(tui, editorTheme(theme), { paddingX: 1 });
-  const slot = new Container();
-  const header = lines((width) => [
-    guard(` ${theme.bold('Odin')} ${theme.dim(options.version)}  ${theme.dim(cleanLine(options.cwd))}`, width),
-    guard(theme.dim(' /help shows what can be typed · @ names a file · ! runs a command'), width),
-    '',
-  ]);
-  const side = lines((width) => {
-    const { todos, agents, running } = view();
-    const activity = activityLine(view(), theme, width, Date.now());
-    const team = running === null ? [] : agentLines(agents, theme, width);
-    const above = [...todoLines(todos, theme, width), ...team, ...(activity === '' ? [] : [activity])];
-    const waiting = queueLines(session?.queue() ?? [], theme, width);
-    return [...above, ...waiting];
+  const slot = createSlot({
+    tui,
+    editor,
+    theme: () => theme,
+    rows: () => terminal.rows,
+    lastKeyAt: () => lastKeyAt,
+    redrawSoon: schedule,
+    async answer({ questionId }, decision, word) {
+      await odin?.answer(questionId, decision, { by: 'terminal', ...(word === undefined ? {} : { word }) });
+    },
+    answerFailed(error) {
+      const why = error instanceof Error ? error.message : String(error);
+      theDesk.say(`the answer did not get through: ${cleanLine(why)}`, 'bad');
+    },
   });
-  const status = lines((width) => [
-    statusLine(
-      view(),
-      {
-        mode,
-        queued: session?.queue().length ?? 0,
-        waiting: view().questions.length,
-        model: models?.model ?? 'no model',
-        sandbox,
-        hint,
-      },
-      theme,
-      width,
-    ),
-  ]);
+  const { header, side, status } = createFrame({
+    version: options.version,
+    cwd: options.cwd,
+    theme: () => theme,
+    view,
+    queue: () => session?.queue() ?? [],
+    standing: () => ({
+      mode,
+      queued: session?.queue().length ?? 0,
+      waiting: view().questions.length,
+      model: models?.model ?? 'no model',
+      sandbox,
+      hint,
+    }),
+  });
 
   const draw = () => {
     transcript.show(view());
     editor.borderColor = styleOf(mode, theme);
-    arrange();
+    slot.arrange(view().questions);
     tui.requestRender();
   };
-  const schedule = () => {
+  function schedule(): void {
     if (isOver) return;
     drawTimer ??= setTimeout(() => {
       drawTimer = null;
       if (!isOver) draw();
     }, DRAW_MS);
-  };
-
-  /** The editor, or the dialog or list that has its place now. */
-  function arrange(): void {
-    const question = view().questions[0];
-    if (question === undefined || dialog?.id !== question.questionId) dialog = null;
-    if (question !== undefined && dialog === null && picker === null) {
-      const forMs = lastKeyAt + TYPING_MS - Date.now();
-      if (forMs > 0) setTimeout(schedule, forMs);
-      else dialog = openDialog(question);
-    }
-    const next = dialog?.component ?? picker ?? editor;
-    if (next === shown) return;
-    shown = next;
-    slot.clear();
-    slot.addChild(next);
-    tui.setFocus(next);
-  }
-
-  function openDialog(question: ReturnType<typeof view>['questions'][number]) {
-    const component = new PermissionDialog({
-      question,
-      waiting: () => view().questions.length,
-      theme,
-      rows: () => terminal.rows,
-      answer(decision, word) {
-        const by = { by: 'terminal', ...(word === undefined ? {} : { word }) };
-        odin?.answer(question.questionId, decision, by).catch((error: unknown) => {
-          component.reopen();
-          const why = error instanceof Error ? error.message : String(error);
-          theDesk.say(`the answer did not get through: ${cleanLine(why)}`, 'bad');
-        });
-      },
-    });
-    return { id: question.questionId, component };
   }
 
   function onEvent(event: StreamEvent | null): void {
@@ -197,27 +151,27 @@ export function startApp(options: AppOptions): App {
       void addToHistory(placeHere(env, options.cwd).home, text);
     },
     pick(more) {
-      const close = () => {
-        picker = null;
-        draw();
+      const onPick = (value: string) => {
+        theDesk.closePicker();
+        more.onPick(value);
       };
-      picker = new Picker({
-        ...more,
-        theme,
-        rows: () => terminal.rows,
-        onPick(value) {
-          close();
-          more.onPick(value);
-        },
-        onCancel() {
-          close();
-          more.onCancel?.();
-        },
-      });
+      const onCancel = () => {
+        theDesk.closePicker();
+        more.onCancel?.();
+      };
+      slot.open(new Picker({ ...more, theme, rows: () => terminal.rows, onPick, onCancel }));
+      draw();
+    },
+    prompt(more) {
+      const onDone = (text: string | null) => {
+        theDesk.closePicker();
+        more.onDone(text);
+      };
+      slot.open(new Prompt({ ...more, theme, onDone }));
       draw();
     },
     closePicker() {
-      picker = null;
+      slot.open(null);
       draw();
     },
     hint(text) {
@@ -242,7 +196,7 @@ export function startApp(options: AppOptions): App {
   const commands = createCommands(theDesk);
   const keys = createKeys(theDesk, {
     isRunning: () => view().running !== null,
-    hasDialog: () => dialog !== null || picker !== null,
+    hasDialog: slot.isTaken,
     lastPrompt: () => view().turns.findLast(({ seq }) => seq > 0)?.body ?? '',
   });
   editor.setAutocompleteProvider(
@@ -292,8 +246,7 @@ export function startApp(options: AppOptions): App {
   function leave(code: number = EXIT.completed): void {
     if (isOver) return;
     editor.setText('');
-    dialog = null;
-    picker = null;
+    slot.close();
     draw();
     tui.renderNow();
     stop();
@@ -302,7 +255,7 @@ export function startApp(options: AppOptions): App {
     finish(code);
   }
 
-  for (const child of [header, transcript, side, slot, status]) tui.addChild(child);
+  for (const child of [header, transcript, side, slot.container, status]) tui.addChild(child);
   draw();
   tui.start();
   commands.begin().catch(leaveWith);
@@ -343,5 +296,3 @@ export function startApp(options: AppOptions): App {
     leave: () => leave(),
   };
 }
-
-const lines = (render: (width: number) => string[]): Component => ({ render, invalidate: () => {} });

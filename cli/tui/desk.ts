@@ -6,9 +6,10 @@ import type { Limits } from '../../shared/events.ts';
 import { MODES, type Mode } from '../../shared/modes.ts';
 import type { Commands } from './commands/all.ts';
 import type { PickerOptions } from './components/picker.ts';
-import type { NoteItem } from './model.ts';
+import type { PromptOptions } from './components/prompt.ts';
 import type { SessionOnScreen } from './session.ts';
 import type { Theme, ThemeName } from './theme.ts';
+import type { NoteItem } from './view.ts';
 
 export interface ModelNames {
   readonly model: string;
@@ -25,6 +26,8 @@ export interface AppOptions {
   readonly mode: Mode;
   readonly limits: Limits;
   readonly models: ModelNames | null;
+  /** Takes up the keys that are stored by now; returns the models of what is typed next. Absent: nothing runs here. */
+  reopenModels?(): Promise<ModelNames>;
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly version: string;
@@ -51,6 +54,9 @@ export interface Desk {
   took(text: string): void;
   /** Puts a list in the place of the editor. */
   pick(options: Omit<PickerOptions, 'theme' | 'rows' | 'onCancel'> & { onCancel?(): void }): void;
+  /** Asks for a line in the place of the editor. */
+  prompt(options: Omit<PromptOptions, 'theme'>): void;
+  /** The editor again. */
   closePicker(): void;
   hint(text: string): void;
   toggleFolds(): void;

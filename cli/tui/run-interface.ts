@@ -5,6 +5,7 @@ import type { Odin } from '../../orchestrator/api.ts';
 import { limitsOf } from '../budget-options.ts';
 import type { RunOptions } from '../commands/run.ts';
 import { modelsOrOffer } from '../first-start.ts';
+import { type FoundModels, openModels } from '../open-models.ts';
 import { permissionPolicy } from '../permission-options.ts';
 import { placeHere } from '../place.ts';
 import { VERSION } from '../program.ts';
@@ -16,7 +17,13 @@ export async function runInterface(options: RunOptions): Promise<number> {
   const config = await settingsOf(place);
   const found = await modelsOrOffer(options, config, place);
   if (typeof found === 'number') return found;
-  const { model, smallModel, fallbackModels } = found;
+  // Whoever logs in within the interface has the new key in use from then on.
+  let current = found;
+  const models: FoundModels = {
+    ...found,
+    provider: (name) => current.provider(name),
+    access: (name) => current.access?.(name),
+  };
   const permission = await permissionPolicy(options, true);
   let app: App | null = null;
   const early: string[] = [];
@@ -24,7 +31,7 @@ export async function runInterface(options: RunOptions): Promise<number> {
     const { openOdin } = await import('../../orchestrator/odin.ts');
     return await openOdin({
       ...place,
-      models: found,
+      models,
       permission,
       titles: true,
       onQuestion: (seen) => app?.onQuestion(seen),
@@ -38,7 +45,11 @@ export async function runInterface(options: RunOptions): Promise<number> {
     session: options.continue === true ? 'last' : (options.session ?? null),
     mode: options.mode ?? config.defaultMode,
     limits: limitsOf(options, config),
-    models: { model, smallModel, fallbackModels },
+    models: namesOf(found),
+    async reopenModels() {
+      current = await openModels(options, config, place.home);
+      return namesOf(current);
+    },
     cwd: place.cwd,
     env: process.env,
     version: VERSION,
@@ -57,6 +68,8 @@ export async function runInterface(options: RunOptions): Promise<number> {
     );
   }
 }
+
+const namesOf = ({ model, smallModel, fallbackModels }: FoundModels) => ({ model, smallModel, fallbackModels });
 
 async function sandboxWord(): Promise<string> {
   const { findSandbox } = await import('../../orchestrator/exec/sandbox.ts');

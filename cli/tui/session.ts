@@ -5,7 +5,8 @@ import type { Odin, SubmitOptions } from '../../orchestrator/api.ts';
 import { cleanLine } from '../../shared/clean-text.ts';
 import type { QueuedMessage } from '../../shared/state.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
-import { addNote, EMPTY_VIEW, type NoteItem, reduce, type View } from './model.ts';
+import { addNote, reduce } from './model.ts';
+import { EMPTY_VIEW, type NoteItem, type View } from './view.ts';
 
 export interface SessionOnScreen {
   sid(): string;

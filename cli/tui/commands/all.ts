@@ -7,6 +7,7 @@ import type { Desk } from '../desk.ts';
 import { readHistory } from '../history.ts';
 import { basicCommands } from './basic.ts';
 import type { SlashCommand } from './command.ts';
+import { loginCommands } from './login.ts';
 import { createPlanOffer } from './plan.ts';
 import { editLastQueued, queueCommands, sayNow } from './queue.ts';
 import { sessionCommands } from './session.ts';
@@ -27,7 +28,7 @@ export interface Commands {
 }
 
 export function createCommands(desk: Desk): Commands {
-  const list: readonly SlashCommand[] = [...basicCommands, ...sessionCommands, ...setupCommands, ...queueCommands];
+  const list = [...basicCommands, ...sessionCommands, ...setupCommands, ...loginCommands, ...queueCommands];
   return {
     list,
     async take(text) {

@@ -1,4 +1,4 @@
-// Commands about how Odin is set up here: models, rules, checks, ODIN.md, keys; and what its subagents do.
+// Commands about how Odin is set up here: models, rules, checks, ODIN.md; and what its subagents do.
 
 import { openRuleStore } from '../../../orchestrator/permissions-rules.ts';
 import { cleanLine } from '../../../shared/clean-text.ts';
@@ -18,11 +18,6 @@ export const setupCommands: readonly SlashCommand[] = [
   { name: 'agents', help: 'the subagents of the newest message', run: showAgents },
   { name: 'init', help: 'look through the project and write its ODIN.md', run: init },
   { name: 'doctor', help: 'check Node, Redis, ripgrep, model access and the rest', run: doctor },
-  {
-    name: 'login',
-    help: "keep a provider's key",
-    run: (desk) => desk.say('leave with Ctrl-D and run: odin login. What waits here is kept; odin --continue goes on.'),
-  },
 ];
 
 async function listed(desk: Desk) {
@@ -34,7 +29,7 @@ async function listed(desk: Desk) {
 async function chooseModel(desk: Desk, rest: string): Promise<void> {
   const use = (model: string) => {
     const now = desk.models();
-    if (now === null) return desk.say('no model is set up: odin login', 'warn');
+    if (now === null) return desk.say('no model is set up: /login', 'warn');
     desk.setModels({ ...now, model });
     desk.say(`${model} is asked from the next message on`);
   };

@@ -2,8 +2,8 @@
 
 import { cleanLine } from '../../../shared/clean-text.ts';
 import type { QueuedMessage, Todo } from '../../../shared/state.ts';
-import type { AgentLine } from '../model.ts';
 import type { Theme } from '../theme.ts';
+import type { AgentLine } from '../view.ts';
 import { fitParts, guard } from './lines.ts';
 
 const MARKS = { pending: '☐', in_progress: '◐', completed: '☑' } as const;

@@ -4,8 +4,8 @@ import { cleanLine } from '../../../shared/clean-text.ts';
 import type { Mode } from '../../../shared/modes.ts';
 import { costText, windowText } from '../../meter.ts';
 import { PHASE_WORDS } from '../../phase-words.ts';
-import type { View } from '../model.ts';
 import type { Theme } from '../theme.ts';
+import type { View } from '../view.ts';
 import { fitParts, guard } from './lines.ts';
 import { duration } from './tool-lines.ts';
 

@@ -4,8 +4,8 @@
 import { cleanLine } from '../../../shared/clean-text.ts';
 import { describeCall } from '../../describe-call.ts';
 import { describeResult } from '../../describe-result.ts';
-import type { ToolItem } from '../model.ts';
 import type { Theme } from '../theme.ts';
+import type { ToolItem } from '../view.ts';
 import { changeOf, diffLines } from './diff-lines.ts';
 import { cutLines, guard } from './lines.ts';
 

@@ -3,8 +3,8 @@
 
 import type { Component } from '@earendil-works/pi-tui';
 import { cleanLine, cleanText } from '../../../shared/clean-text.ts';
-import type { Item, NoteItem, TextItem, Turn, View } from '../model.ts';
 import type { Theme } from '../theme.ts';
+import type { Item, NoteItem, TextItem, Turn, View } from '../view.ts';
 import { type Answer, createAnswer } from './answer.ts';
 import { diffLines } from './diff-lines.ts';
 import { cutLines, guard, wrapped } from './lines.ts';

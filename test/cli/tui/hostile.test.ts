@@ -8,8 +8,9 @@ import { agentLines, queueLines, todoLines } from '../../../cli/tui/components/s
 import { activityLine, statusLine } from '../../../cli/tui/components/status-line.ts';
 import { Transcript } from '../../../cli/tui/components/transcript.ts';
 import { loadHighlighter } from '../../../cli/tui/highlight.ts';
-import { addNote, EMPTY_VIEW, reduce, type View } from '../../../cli/tui/model.ts';
+import { addNote, reduce } from '../../../cli/tui/model.ts';
 import { themeNamed } from '../../../cli/tui/theme.ts';
+import { EMPTY_VIEW, type View } from '../../../cli/tui/view.ts';
 import type { StreamEvent } from '../../../shared/stream-events.ts';
 import { printedSeed, randomFrom } from '../../support/seed.ts';
 

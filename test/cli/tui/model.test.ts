@@ -1,7 +1,8 @@
 // The view that is folded from the stream, without a terminal.
 
 import { expect, test } from '@jest/globals';
-import { EMPTY_VIEW, reduce, type View } from '../../../cli/tui/model.ts';
+import { reduce } from '../../../cli/tui/model.ts';
+import { EMPTY_VIEW, type View } from '../../../cli/tui/view.ts';
 import type { StreamEvent } from '../../../shared/stream-events.ts';
 
 const base = { session: 's', id: '1-1', at: 1_000, seq: 1 };
