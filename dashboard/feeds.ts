@@ -3,7 +3,7 @@
 
 import type { Odin } from '../orchestrator/api.ts';
 import type { Figures } from '../orchestrator/watch/figures.ts';
-import type { SessionWatch } from '../orchestrator/watch/session-watch.ts';
+import type { SessionWatch, WatchedSession } from '../orchestrator/watch/session-watch.ts';
 import { ulid } from '../shared/ids.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
 import type { Credentials, Visitor } from './credentials.ts';
@@ -16,11 +16,15 @@ export interface Feeds {
   timeline(stream: EventStream, lastId: string | null, sid: string): Promise<void>;
 }
 
+type Texts = Pick<WatchedSession, 'title' | 'model'>;
+
 /** Changes are gathered for so long. */
 const GATHER_MS = 500;
 /** When so many sessions change at once, for longer: nobody can read them all. */
 const MANY = 200;
 const MANY_MS = 1_500;
+/** Sessions in one message. */
+const MOST_SESSIONS = 100;
 /** Also without a change: what the orchestrator says of itself. */
 const FIGURES_EVERY_MS = 5_000;
 /** The batches are looked at so often at the least. */
@@ -42,6 +46,34 @@ export function createFeeds(deps: {
   /** Another server counts otherwise. */
   const boot = ulid();
 
+  /** What was shown last of a session's texts, which hardly ever change. */
+  const texts = new Map<string, { readonly raw: Texts; readonly shown: Texts }>();
+  const shown = ({ root: _sameForAll, ...session }: WatchedSession) => {
+    const { sid, title, model } = session;
+    let text = texts.get(sid);
+    if (text?.raw.title !== title || text.raw.model !== model) {
+      text = { raw: { title, model }, shown: show({ title, model }) };
+      texts.set(sid, text);
+    }
+    // All other fields are Odin's own words and numbers.
+    return { ...session, ...text.shown };
+  };
+
+  /** Sends the state of the agent machine; `gone` is called when the session has moved to the archive, where its last events are read. */
+  const watchOne = (stream: EventStream, sid: string, gone: () => void): (() => void) => {
+    let status = watch.get(sid)?.status;
+    const offChange = watch.onChange(() => {
+      const before = status;
+      status = watch.get(sid)?.status;
+      if (before !== undefined && before !== 'archived' && status === 'archived') gone();
+    });
+    const offLook = watch.look(sid, (state) => void stream.send({ type: 'state', data: state }));
+    return () => {
+      offChange();
+      offLook();
+    };
+  };
+
   const questionsFor = (visitor: Visitor) =>
     watch.questions().map((question) => ({ ...show(question), nonce: credentials.nonceFor(visitor, question) }));
 
@@ -59,19 +91,20 @@ export function createFeeds(deps: {
         if (isFirst || rev > seen) {
           const { sessions, gone, asked } = watch.since(seen);
           const isAll = seen === 0;
-          const data = {
-            all: isAll,
-            complete: isComplete,
-            // All other fields are Odin's own words and numbers.
-            sessions: sessions.map((session) => ({
-              ...session,
-              ...show({ title: session.title, model: session.model }),
-            })),
-            gone: isAll ? [] : gone,
-            ...(isFirst || asked ? { questions: questionsFor(visitor) } : {}),
-          };
           seen = rev;
-          await stream.send({ type: 'overview', id: `${boot}.${rev}`, data });
+          for (const sid of gone) texts.delete(sid);
+          for (let at = 0; at === 0 || at < sessions.length; at += MOST_SESSIONS) {
+            const isLast = at + MOST_SESSIONS >= sessions.length;
+            const data = {
+              all: isAll && at === 0,
+              complete: isComplete && isLast,
+              sessions: sessions.slice(at, at + MOST_SESSIONS).map(shown),
+              gone: isAll || at > 0 ? [] : gone,
+              ...(isLast && (isFirst || asked) ? { questions: questionsFor(visitor) } : {}),
+            };
+            // Who has only some of them has none of the change: it begins again.
+            await stream.send({ type: 'overview', data, ...(isLast ? { id: `${boot}.${rev}` } : {}) });
+          }
           gatherMs = sessions.length > MANY ? MANY_MS : GATHER_MS;
         }
         // Until the first pass is through, the next message is whole again.
@@ -104,25 +137,32 @@ export function createFeeds(deps: {
         const id = events.findLast((event) => event.id !== null)?.id;
         await stream.send({ type: 'events', data: show(events), ...(id ? { id } : {}) });
       };
+      const leave = new AbortController();
+      const signal = AbortSignal.any([stream.signal, leave.signal]);
+      const offWatch = watchOne(stream, sid, () => leave.abort());
       // All that one event of the journal gives comes in one turn of the event loop, so that a message never ends within it.
-      for await (const event of odin.follow(sid, { from, signal: stream.signal })) {
-        gathered.push(event);
-        due ??= new Promise<void>((resolve) => setImmediate(resolve))
-          .then(async () => {
-            due = null;
-            await sending;
-            sending = flush();
-            await sending;
-          })
-          .catch((error: unknown) => {
-            fault ??= error instanceof Error ? error : new Error(String(error));
-          });
-        if (gathered.length > MOST_EVENTS) await due;
-        // What was not sent is not left out: the reader comes again, with the id of what it has.
-        const failed = fault as Error | null;
-        if (failed !== null) throw failed;
+      try {
+        for await (const event of odin.follow(sid, { from, signal })) {
+          gathered.push(event);
+          due ??= new Promise<void>((resolve) => setImmediate(resolve))
+            .then(async () => {
+              due = null;
+              await sending;
+              sending = flush();
+              await sending;
+            })
+            .catch((error: unknown) => {
+              fault ??= error instanceof Error ? error : new Error(String(error));
+            });
+          if (gathered.length > MOST_EVENTS) await due;
+          // What was not sent is not left out: the reader comes again, with the id of what it has.
+          const failed = fault as Error | null;
+          if (failed !== null) throw failed;
+        }
+        await due;
+      } finally {
+        offWatch();
       }
-      await due;
     },
   };
 }

@@ -62,6 +62,9 @@ export async function createMetrics(deps: {
   const questions = gauge('odin_questions_open', 'Questions that wait for an answer.');
   const own = ownFigures(gauge);
 
+  const ofType = cached((type: string) => events.labels({ type }));
+  const ofTool = cached((tool: string, status: string) => tools.labels({ tool, status }));
+  const ofModel = cached((model: string) => steps.labels({ model }));
   const open = new Map<string, Open>();
   const since = now();
 
@@ -81,7 +84,7 @@ export async function createMetrics(deps: {
     const state = open.get(sid) ?? { claimed: 0, turn: null, step: null };
     open.set(sid, state);
     if (isNew) {
-      events.inc({ type: event.type });
+      ofType(event.type).inc();
       bytes.inc(size);
     }
     switch (event.type) {
@@ -99,7 +102,7 @@ export async function createMetrics(deps: {
         const { step } = state;
         state.step = null;
         if (!isNew) return;
-        if (step !== null) steps.observe({ model: step.model }, (at - step.at) / 1000);
+        if (step !== null) ofModel(step.model).observe((at - step.at) / 1000);
         return spend(step?.model ?? event.model, event.usage);
       }
       case 'llm.fail':
@@ -115,7 +118,7 @@ export async function createMetrics(deps: {
       case 'tool.done': {
         // A name that no tool has is the model's own, and could be any.
         const tool = event.kind === 'invalid' ? 'invalid' : event.name;
-        if (isNew) tools.observe({ tool, status: event.kind }, event.durationMs / 1000);
+        if (isNew) ofTool(tool, event.kind).observe(event.durationMs / 1000);
         return;
       }
       case 'msg.done':
@@ -149,6 +152,17 @@ export async function createMetrics(deps: {
       own(await readFigures(redis, ws));
       return register.metrics();
     },
+  };
+}
+
+/** What `make` makes of a few words, made once for each: looking labels up is most of what counting costs. */
+function cached<T>(make: (...words: readonly string[]) => T): (...words: readonly string[]) => T {
+  const made = new Map<string, T>();
+  return (...words) => {
+    const name = words.join('\n');
+    const found = made.get(name) ?? make(...words);
+    made.set(name, found);
+    return found;
   };
 }
 

@@ -9,7 +9,6 @@ import { workspaceId } from '../orchestrator/keys.ts';
 import type { RedisHandle } from '../orchestrator/redis.ts';
 import { agentChart } from '../orchestrator/watch/agent-chart.ts';
 import { readFigures } from '../orchestrator/watch/figures.ts';
-import { openQueues } from '../orchestrator/watch/open-queues.ts';
 import { watchSessions } from '../orchestrator/watch/session-watch.ts';
 import type { Journaled } from '../shared/events.ts';
 import { UserError } from '../shared/outcome.ts';
@@ -23,6 +22,7 @@ import { addGuard, visitorOf } from './guard.ts';
 import { createMetrics } from './metrics.ts';
 import { addPageFiles } from './page-files.ts';
 import { createShowSafely } from './show-safely.ts';
+import { addTasks } from './tasks.ts';
 import { openTraces } from './traces.ts';
 
 export interface DashboardOptions {
@@ -132,17 +132,18 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     const visitor = visitorOf(request);
     return streams.serve(request, reply, (stream, lastId) => feeds.overview(stream, lastId, visitor));
   });
-  // Everything of one session: it must be one of this project.
+  const access = addTasks(app, { redis: redis.client, home, root: odin.root, ws, show });
+  // Everything of one session: it must be one of this project, or of a task of its batches.
   app.addHook('preHandler', async (request, reply) => {
     const { sid } = request.params as Partial<SessionParams>;
-    if (sid === undefined || watch.get(sid) !== undefined) return;
+    if (sid === undefined || (await access.allows(request, sid))) return;
     await reply.code(404).send({ error: 'There is no such session in this project.' });
   });
   app.get<{ Params: SessionParams }>('/api/sessions/:sid/events', (request, reply) =>
     streams.serve(request, reply, (stream, lastId) => feeds.timeline(stream, lastId, request.params.sid)),
   );
-  app.get<{ Params: SessionParams }>('/api/sessions/:sid/files', async ({ params }) =>
-    show(await odin.diff(params.sid)),
+  app.get<{ Params: SessionParams }>('/api/sessions/:sid/files', async (request) =>
+    show((await access.taskFiles(request)) ?? (await odin.diff(request.params.sid))),
   );
   app.get<{ Params: SessionParams }>('/api/sessions/:sid/queue', async ({ params }) =>
     show(await odin.queued(params.sid)),
@@ -150,15 +151,23 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   addBatchResults(app, { redis: redis.client, root: odin.root, show });
   addActions(app, { odin, watch, credentials, show, now });
 
-  const queues = await openQueues(redis, ws, odin.root);
-  await addBoard(app, { queues: queues.all, show, allowActions: options.allowQueueActions ?? false });
+  const closeBoard = addBoard(app, {
+    queues: async () => {
+      const { openQueues } = await import('../orchestrator/watch/open-queues.ts');
+      return openQueues(redis, ws, odin.root);
+    },
+    show,
+    allowActions: options.allowQueueActions ?? false,
+    bodyLimit: BODY_BYTES,
+    onError,
+  });
 
   const close = async (): Promise<void> => {
     streams.close();
     await watch.close();
     await traces?.close();
     await app.close();
-    await queues.close();
+    await closeBoard();
   };
   try {
     await app.listen({ host, port: options.port });

@@ -38,11 +38,16 @@ function lock() {
 }
 
 function route(chart) {
-  const sid = /^#\/s\/([0-9A-Z]{26})$/.exec(location.hash)?.[1] ?? null;
+  // A task of a batch has its session elsewhere: the address says whose it is.
+  const [, sid = null, batch, task] =
+    /^#\/s\/([0-9A-Z]{26})(?:\/([^/]+)\/([^/]+))?$/.exec(location.hash)?.map((one) => one && decodeURIComponent(one)) ??
+    [];
+  const of = batch === undefined ? null : { batch, task };
   if (sid === (shown?.sid ?? null)) return;
   shown?.view.close();
   line('session', 'live');
-  shown = sid === null ? null : { sid, view: openSession(sid, { chart, onLine: (state) => line('session', state) }) };
+  shown =
+    sid === null ? null : { sid, view: openSession(sid, { chart, of, onLine: (state) => line('session', state) }) };
   const main = byId('main');
   main.replaceChildren(shown?.view.element ?? EMPTY());
   byId('panes').classList.toggle('show-session', sid !== null);

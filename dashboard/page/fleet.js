@@ -1,8 +1,8 @@
-// The project's batches and the workers: progress, rate, what is left, what failed, results to download.
+// The project's batches and the workers: progress, rate, what is left, the tasks with their sessions, results to download.
 
 import { byId, h } from './dom.js';
 import { ago, duration, money, oneLine, tokens } from './format.js';
-import { askText } from './net.js';
+import { ask, askText } from './net.js';
 
 const batchRows = new Map();
 
@@ -31,26 +31,12 @@ function createBatch(bid) {
   const bar = h('span');
   const facts = h('p.facts');
   const said = h('p.note.bad', { role: 'alert' });
-  const failures = h('ul');
-  const failed = h('details', { hidden: true }, h('summary', 'Failures'), failures);
-  const read = (query) => askText(`/api/batches/${encodeURIComponent(bid)}/results${query}`);
-  failed.addEventListener('toggle', async () => {
-    if (!failed.open) return;
-    const lines = await read('?status=failed').catch(
-      (error) => `{"id":"","reason":${JSON.stringify(error.message)},"answer":""}\n`,
-    );
-    const results = lines
-      .trimEnd()
-      .split('\n')
-      .slice(0, 100)
-      .map((line) => JSON.parse(line));
-    failures.replaceChildren(
-      ...results.map(({ id, reason, answer }) => h('li.note', `${id}: ${reason}. ${oneLine(answer, 200)}`)),
-    );
-  });
+  const tasks = createTasks(bid);
   const download = async () => {
     try {
-      const url = URL.createObjectURL(new Blob([await read('')], { type: 'application/x-ndjson' }));
+      const url = URL.createObjectURL(
+        new Blob([await askText(`/api/batches/${encodeURIComponent(bid)}/results`)], { type: 'application/x-ndjson' }),
+      );
       h('a', { href: url, download: `${bid}.jsonl` }).click();
       setTimeout(() => URL.revokeObjectURL(url), 60_000);
     } catch (error) {
@@ -62,7 +48,7 @@ function createBatch(bid) {
     h('span.title', title, badge),
     h('div.bar', bar),
     facts,
-    failed,
+    tasks.element,
     h('div.buttons', h('button', { type: 'button', onclick: () => void download() }, 'Download results')),
     said,
   );
@@ -88,7 +74,7 @@ function createBatch(bid) {
       badge.className = `badge ${status}`;
       bar.style.width = `${total === 0 ? 100 : Math.round((100 * done) / total)}%`;
       const bad = counts.failed + counts.limit + counts.skipped;
-      failed.hidden = counts.failed === 0;
+      tasks.changed();
       const shown = [`${done} of ${total}`, `${running} running`];
       if (bad > 0) shown.push(`${bad} not completed`);
       if (perMinute !== null) shown.push(`${perMinute.toFixed(1)} a minute`);
@@ -97,6 +83,59 @@ function createBatch(bid) {
       facts.replaceChildren(...shown.map((fact) => h('span', fact)));
     },
   };
+}
+
+const KINDS = { running: 'running', other: 'not completed', completed: 'completed' };
+
+/** The batch's tasks of one kind, read while they are looked at. Each leads to its session, live or from the archive. */
+function createTasks(bid) {
+  const list = h('ul.tasks');
+  const note = h('p.note', { role: 'status' });
+  const kind = h(
+    'select',
+    { 'aria-label': 'Which tasks', onchange: () => void read() },
+    Object.entries(KINDS).map(([value, name]) => h('option', { value }, name)),
+  );
+  const element = h('details', h('summary', 'Tasks'), h('div.row', kind), note, list);
+  let isReading = false;
+  let isStale = false;
+  const read = async () => {
+    isStale = true;
+    if (isReading) return;
+    isReading = true;
+    while (isStale && element.open) {
+      isStale = false;
+      try {
+        const { tasks, total } = await ask(`/api/batches/${encodeURIComponent(bid)}/tasks?kind=${kind.value}`);
+        const some = tasks.length < total ? `The first ${tasks.length} of ${total}; the results have all.` : '';
+        note.textContent = total === 0 ? `None ${KINDS[kind.value]}.` : some;
+        list.replaceChildren(...tasks.map((task) => taskRow(bid, task)));
+      } catch (error) {
+        note.textContent = error.message === '' ? 'This page is locked.' : error.message;
+      }
+    }
+    isReading = false;
+  };
+  element.addEventListener('toggle', () => void read());
+  return { element, changed: () => element.open && void read() };
+}
+
+function taskRow(bid, { id, status, reason, prompt, answer, session, costUsd, steps }) {
+  const name =
+    session === null
+      ? h('strong', id)
+      : h('a', { href: `#/s/${[session, bid, id].map(encodeURIComponent).join('/')}` }, id);
+  const facts = status === 'running' ? [] : [`${steps} steps`, money(costUsd)];
+  const said = status === 'running' || status === 'completed' ? answer : `${reason}. ${answer}`;
+  return h(
+    'li.note',
+    h('span.title', name, h(`span.badge.${status}`, status)),
+    h(
+      'p.facts',
+      [oneLine(prompt, 120), ...facts].map((fact) => h('span', fact)),
+    ),
+    said.trim() !== '' && h('p', oneLine(said, 200)),
+  );
 }
 
 function workerRow({ id, host, pid, running, concurrency, done, draining, silentMs, roles }) {

@@ -36,10 +36,12 @@ export function createOverview({ opened, changed }) {
     });
   };
 
+  /** A guest is a task's session that somebody has opened. */
+  const listed = () => [...sessions.values()].filter(({ isGuest }) => !isGuest);
   const draw = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const asks = new Set(questions.map(({ sid }) => sid));
-    const found = [...sessions.values()]
+    const found = listed()
       .filter((session) => words.every((word) => searchText(session).includes(word)))
       .sort((a, b) => asks.has(b.sid) - asks.has(a.sid) || b.updatedAt - a.updatedAt);
     const shown = found.slice(0, MOST_ROWS);
@@ -56,7 +58,7 @@ export function createOverview({ opened, changed }) {
       row.show(session, asks.has(session.sid), opened() === session.sid);
       if (list.children[i] !== row.item) list.insertBefore(row.item, list.children[i] ?? null);
     });
-    byId('counts').textContent = countText(sessions, found.length, shown.length, complete);
+    byId('counts').textContent = countText(listed(), found.length, shown.length, complete);
   };
 
   const drawQuestions = () => {
@@ -100,13 +102,13 @@ export function createOverview({ opened, changed }) {
   };
 }
 
-const searchText = ({ title, status, model, mode, phase, state, sid }) =>
-  `${title} ${status} ${STATUS_NAMES[status]} ${model} ${mode} ${phase} ${state} ${sid}`.toLowerCase();
+const searchText = ({ title, status, model, mode, phase, sid }) =>
+  `${title} ${status} ${STATUS_NAMES[status]} ${model} ${mode} ${phase} ${sid}`.toLowerCase();
 
 function countText(sessions, found, shown, complete) {
-  const running = [...sessions.values()].filter(({ status }) => status === 'running').length;
-  const queued = [...sessions.values()].reduce((sum, session) => sum + session.queued, 0);
-  const all = `${sessions.size} session${sessions.size === 1 ? '' : 's'}, ${running} running, ${queued} waiting message${queued === 1 ? '' : 's'}`;
+  const running = sessions.filter(({ status }) => status === 'running').length;
+  const queued = sessions.reduce((sum, session) => sum + session.queued, 0);
+  const all = `${sessions.length} session${sessions.length === 1 ? '' : 's'}, ${running} running, ${queued} waiting message${queued === 1 ? '' : 's'}`;
   const some = shown < found ? ` · the newest ${shown} of ${found} are shown` : '';
   return `${all}${some}${complete ? '' : ' · reading…'}`;
 }

@@ -6,9 +6,11 @@ import { ago, modelName, money, oneLine, phaseName, tokens } from './format.js';
 import { ask, follow } from './net.js';
 import { createTimeline, diffView } from './timeline.js';
 
-export function openSession(sid, { chart, onLine }) {
+/** `of`: the batch and the task that it belongs to, or null. Such a one is read and nothing else. */
+export function openSession(sid, { chart, of, onLine }) {
   const stop = new AbortController();
   const path = `/api/sessions/${sid}`;
+  const query = of === null ? '' : `?${new URLSearchParams(of)}`;
   const title = h('h2', sid);
   const badge = h('span.badge', '…');
   const cancel = h('button.danger', { type: 'button', hidden: true, onclick: () => void stopIt() }, 'Cancel');
@@ -39,7 +41,7 @@ export function openSession(sid, { chart, onLine }) {
   };
   const showFiles = async () => {
     if (!filePanel.open) return;
-    const files = await ask(`${path}/files`).catch(() => []);
+    const files = await ask(`${path}/files${query}`).catch(() => []);
     fileList.replaceChildren(
       ...(files.length === 0 ? [h('p.note', 'None.')] : []),
       ...files.map(({ path: file, status, added, removed, diff }) =>
@@ -60,6 +62,11 @@ export function openSession(sid, { chart, onLine }) {
       void showFiles();
     }, 500);
   };
+  const showState = (state) => {
+    if (drawn === state) return;
+    drawn = state;
+    chartPlace.replaceChildren(drawChart(chart, state));
+  };
   const showQueue = async () => {
     const waiting = await ask(`${path}/queue`).catch(() => []);
     queuePanel.hidden = waiting.length === 0;
@@ -76,6 +83,7 @@ export function openSession(sid, { chart, onLine }) {
   const element = h(
     'div',
     h('p.back', h('a', { href: '#/' }, '← All sessions')),
+    of !== null && h('p.note', `Task ${of.task} of batch ${of.batch}. Its files are known when it has ended.`),
     h('div.head', title, badge, cancel),
     said,
     meters,
@@ -84,24 +92,22 @@ export function openSession(sid, { chart, onLine }) {
     filePanel,
     queuePanel,
     timeline.element,
-    compose('Send to this session', (message) => ask(`${path}/send`, message)),
+    of === null && compose('Send to this session', (message) => ask(`${path}/send`, message)),
   );
-  void follow(`${path}/events`, { event: (_type, events) => timeline.take(events), state: onLine }, stop.signal);
+  const take = (type, data) => (type === 'state' ? showState(data) : timeline.take(data));
+  void follow(`${path}/events${query}`, { event: take, state: onLine }, stop.signal);
 
   return {
     element,
     close: () => stop.abort(),
     show(session) {
       title.textContent = session.title === '' ? sid : session.title;
-      badge.textContent = session.status === 'idle' ? (session.end ?? 'done').replaceAll('_', ' ') : session.status;
-      badge.className = `badge ${session.status === 'idle' ? (session.end ?? '') : session.status}`;
-      cancel.hidden = session.status !== 'running' && session.status !== 'interrupted';
+      const hasEnded = session.status === 'idle' || (session.status === 'archived' && session.end !== null);
+      badge.textContent = hasEnded ? (session.end ?? 'done').replaceAll('_', ' ') : session.status;
+      badge.className = `badge ${hasEnded ? (session.end ?? '') : session.status}`;
+      cancel.hidden = of !== null || (session.status !== 'running' && session.status !== 'interrupted');
       meters.replaceChildren(...metersOf(session));
-      if (drawn !== session.state) {
-        drawn = session.state;
-        chartPlace.replaceChildren(drawChart(chart, session.state));
-      }
-      if (queued !== session.queued) {
+      if (of === null && queued !== session.queued) {
         queued = session.queued;
         void showQueue();
       }

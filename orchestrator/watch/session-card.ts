@@ -1,12 +1,14 @@
 // What a list of sessions shows of one: a fold of its journal that keeps no texts but the open questions', so that a thousand of them
-// fit in a process that runs none. The current state is the agent machine's own, run on the journal's events without its effects.
+// fit in a process that runs none. Which state the agent machine is in is session-state.ts: it is told of sessions that are looked at.
 
 import { type Accounts, foldAccounts } from '../../agent/accounts.ts';
-import { type AskedQuestion, foldPermissions, NO_PERMISSIONS, openQuestions } from '../../agent/permissions-memory.ts';
-import type { AgentEffect, AgentEvent } from '../../machines/agent/events.ts';
-import { toAgentEvent } from '../../machines/agent/from-journal.ts';
-import { agentMachine } from '../../machines/agent/machine.ts';
-import { type Actor, startActor } from '../../machines/host.ts';
+import {
+  type AskedQuestion,
+  foldPermissions,
+  NO_PERMISSIONS,
+  openQuestions,
+  type PermissionMemory,
+} from '../../agent/permissions-memory.ts';
 import type { EndReason, EventOf, JournalEvent, Journaled } from '../../shared/events.ts';
 import { addUsage, NO_USAGE, type ToolCallPart, toolCallsOf, type Usage } from '../../shared/messages.ts';
 import type { Mode } from '../../shared/modes.ts';
@@ -21,8 +23,6 @@ export interface SessionCard {
   readonly model: string | null;
   readonly phase: Phase;
   readonly step: number;
-  /** The agent machine's state; `idle` before the first message. */
-  readonly state: string;
   readonly end: EndReason | null;
   /** Null before the first answer. */
   readonly window: { readonly tokens: number; readonly size: number } | null;
@@ -37,6 +37,8 @@ export interface SessionCard {
 export interface CardFold {
   /** Id of the newest event that it has. */
   upTo(): string;
+  /** Id of the event before the newest message's start, '0' before the first: from there on its state is told. */
+  beforeMessage(): string;
   take(entry: Journaled): void;
   card(): SessionCard;
   questions(): readonly AskedQuestion[];
@@ -44,9 +46,8 @@ export interface CardFold {
 
 export function createCardFold(rates: Rates): CardFold {
   let upTo = '0';
-  let message: EventOf<'msg.start'> | null = null;
-  let actor: Actor<AgentEvent> | null = null;
-  let state = 'idle';
+  let beforeMessage = '0';
+  let message: Pick<EventOf<'msg.start'>, 'seq' | 'mode' | 'at'> | null = null;
   let model: string | null = null;
   let trail = FIRST_PHASE;
   let step = 0;
@@ -56,17 +57,19 @@ export function createCardFold(rates: Rates): CardFold {
   let endedAt: number | null = null;
   let todos = { done: 0, all: 0 };
   let accounts: Accounts = { spending: NOTHING_SPENT, request: null };
+  /** The open requests of the subagents at work. */
+  const requests = new Map<string, Accounts['request']>();
   let permissions = NO_PERMISSIONS;
 
   const begin = (event: EventOf<'msg.start'>): void => {
-    message = event;
+    const { seq, mode, at } = event;
+    message = { seq, mode, at };
+    beforeMessage = upTo;
     model = event.model;
     trail = FIRST_PHASE;
     step = 0;
     end = null;
     endedAt = null;
-    const input = { seq: event.seq, limits: event.limits, models: 1 + (event.fallbackModels?.length ?? 0) };
-    actor = event.command ? null : startActor<AgentEvent, AgentEffect>(agentMachine, input, { perform() {} });
   };
   const answered = (event: EventOf<'llm.res'>): void => {
     const asked = model ?? event.model;
@@ -74,19 +77,23 @@ export function createCardFold(rates: Rates): CardFold {
     usage = addUsage(usage, event.usage);
     window = { tokens: event.usage.input + event.usage.output, size: rates.windowOf(asked) };
   };
+  /** What a subagent spends its session has spent. */
+  const spentByAgent = ({ aid, event }: EventOf<'agent.ev'>): void => {
+    const { spending, request } = foldAccounts(
+      { spending: accounts.spending, request: requests.get(aid) ?? null },
+      event,
+    );
+    requests.set(aid, request);
+    accounts = { ...accounts, spending };
+  };
   const finish = (event: EventOf<'msg.done'>): void => {
     // A message that was removed while it waited has an end and no start.
     if (message?.seq !== event.seq) return;
     end = event.status;
     endedAt = event.at;
-    state = actor?.state() ?? 'done';
-    actor = null;
   };
   const take = (event: JournalEvent): void => {
     if (event.type === 'msg.start') begin(event);
-    const agentEvent = actor === null ? null : toAgentEvent(event);
-    if (actor !== null && agentEvent !== null) actor.send(agentEvent);
-    if (actor !== null) state = actor.state();
     if (event.type === 'llm.req') {
       model = event.model;
       step = Number(event.op.split('.')[1]);
@@ -97,12 +104,16 @@ export function createCardFold(rates: Rates): CardFold {
       todos = { done: event.todos.filter(({ status }) => status === 'completed').length, all: event.todos.length };
     }
     if (event.type === 'msg.done') finish(event);
-    accounts = foldAccounts(accounts, event);
-    permissions = foldPermissions(permissions, event);
+    if (event.type === 'agent.ev') spentByAgent(event);
+    else accounts = foldAccounts(accounts, event);
+    if (event.type === 'agent.done') requests.delete(event.aid);
+    // Of what the fold remembers, a list needs what is open: not what was granted or read.
+    if (isOfQuestions(event)) permissions = { ...NO_PERMISSIONS, ...asked(foldPermissions(permissions, event)) };
   };
 
   return {
     upTo: () => upTo,
+    beforeMessage: () => beforeMessage,
     take({ id, event }) {
       take(event);
       upTo = id;
@@ -113,7 +124,6 @@ export function createCardFold(rates: Rates): CardFold {
       model,
       phase: trail.phase,
       step,
-      state,
       end,
       window,
       usage,
@@ -124,6 +134,25 @@ export function createCardFold(rates: Rates): CardFold {
     }),
     questions: () => openQuestions(permissions),
   };
+}
+
+const asked = ({ asked: open, answers }: PermissionMemory): Pick<PermissionMemory, 'asked' | 'answers'> => ({
+  asked: open,
+  answers,
+});
+
+function isOfQuestions(event: JournalEvent): boolean {
+  switch (event.type) {
+    case 'msg.start':
+    case 'msg.done':
+    case 'perm.ask':
+    case 'perm.answer':
+      return true;
+    case 'agent.ev':
+      return isOfQuestions(event.event);
+    default:
+      return false;
+  }
 }
 
 /** Of an answer that lies in a blob, the names alone: a list need not read it. */

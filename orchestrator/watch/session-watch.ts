@@ -1,26 +1,31 @@
 // Watches all sessions of a workspace from outside of the process that runs them: one pass every so often reads from Redis what has
 // been added to their journals and folds it into cards. It reads and nothing else, and its cost is the reader's: no orchestrator
-// knows of it. Idle sessions cost nothing but the first reading; archived ones are known by their header alone.
+// knows of it. Idle sessions cost nothing but the first reading; archived ones are known by their header alone, until one is opened.
 
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Journaled, Question } from '../../shared/events.ts';
 import type { Rates } from '../../shared/spending.ts';
 import type { OpenQuestion, SessionSummary } from '../api.ts';
-import { openArchive } from '../archive.ts';
 import { summaryOf } from '../inbox.ts';
-import { decode } from '../journal-read.ts';
+import { decode, isAfter } from '../journal-read.ts';
+import { readJournal } from '../journal-source.ts';
 import { keys } from '../keys.ts';
+import { isAlive, type ProcessIdentity } from '../process-identity.ts';
 import type { OdinRedis } from '../redis.ts';
+import { openArchivedList } from './archived-list.ts';
 import { type CardFold, createCardFold, type SessionCard } from './session-card.ts';
+import { createStateFold, type StateFold } from './session-state.ts';
 
 export interface WatchedSession extends SessionSummary, SessionCard {
+  /** Of another place, such as the working copy of a batch's task: it is watched while somebody looks at it. */
+  readonly isGuest: boolean;
   /** Counts the changes of all sessions: what is above a number that a reader has seen is news to it. */
   readonly rev: number;
 }
 
 export interface SessionWatch {
-  /** Newest activity first. */
+  /** Those of the workspace, newest activity first. */
   all(): readonly WatchedSession[];
   get(sid: string): WatchedSession | undefined;
   /** Oldest first. */
@@ -34,6 +39,11 @@ export interface SessionWatch {
   };
   /** Whether every session has been read once. */
   isComplete(): boolean;
+  /**
+   * Somebody looks at the session, which may be of another workspace: it is read at least as often as the others, and its agent
+   * machine's state told, now and when it changes. Returns what ends it.
+   */
+  look(sid: string, onState: (state: string) => void): () => void;
   /** Called after every pass that changed something. Returns what ends it. */
   onChange(listener: () => void): () => void;
   /** Resolves when the pass that runs now is over. */
@@ -57,7 +67,16 @@ interface Entry {
   shown: WatchedSession;
 }
 
+/** What those who look at a session see of it. */
+interface Look {
+  readonly tell: Set<(state: string) => void>;
+  fold: StateFold | null;
+  told: string;
+}
+
 const EVERY_MS = 300;
+/** Of its time a pass takes one part in so many, at the most, however many sessions are busy. */
+const DUTY = 4;
 /** The list of archived sessions, and what has left Redis, is looked up anew. */
 const LIST_EVERY_MS = 30_000;
 /** Clocks of the machines that share a Redis differ by less. */
@@ -67,10 +86,12 @@ const CHUNK = 16;
 const PAGE = 200;
 
 export function watchSessions(options: WatchOptions): SessionWatch {
-  const { redis, ws, rates } = options;
+  const { redis, home, ws, rates } = options;
   const workspace = keys.workspace(ws);
+  const archivedList = openArchivedList(home, ws);
   const entries = new Map<string, Entry>();
   const gone = new Map<string, number>();
+  const looks = new Map<string, Look>();
   const listeners = new Set<() => void>();
   const stop = new AbortController();
   let rev = 0;
@@ -79,12 +100,12 @@ export function watchSessions(options: WatchOptions): SessionWatch {
   let newestScore = 0;
   let listedAt = Number.NEGATIVE_INFINITY;
 
-  const put = (summary: SessionSummary, fold: CardFold, isAsked: boolean): void => {
+  const put = (summary: SessionSummary, fold: CardFold, isAsked: boolean, isGuest = false): void => {
     rev += 1;
     if (isAsked) askedRev = rev;
     const { sid } = summary;
     gone.delete(sid);
-    entries.set(sid, { summary, fold, rev, shown: { ...summary, ...fold.card(), rev } });
+    entries.set(sid, { summary, fold, rev, shown: { ...summary, ...fold.card(), isGuest, rev } });
   };
   const drop = (sid: string): void => {
     if (!entries.delete(sid)) return;
@@ -93,14 +114,14 @@ export function watchSessions(options: WatchOptions): SessionWatch {
     gone.set(sid, rev);
   };
 
-  /** Sessions in Redis that may have changed: those that were used lately, and those that have something to do. */
+  /** Sessions in Redis that may have changed: those that were used lately, those that have something to do, those looked at. */
   const due = async (): Promise<readonly string[]> => {
     const since = newestScore === 0 ? 0 : newestScore - SKEW_MS;
     const [recent, pending] = await Promise.all([
       redis.zrevrangebyscore(workspace.sessions, '+inf', String(since), 'WITHSCORES'),
       redis.smembers(workspace.pending),
     ]);
-    const sids = new Set<string>();
+    const sids = new Set<string>(looks.keys());
     for (let i = 0; i < recent.length; i += 2) {
       sids.add(recent[i] ?? '');
       newestScore = Math.max(newestScore, Number(recent[i + 1]));
@@ -109,7 +130,7 @@ export function watchSessions(options: WatchOptions): SessionWatch {
     return [...sids];
   };
 
-  const readChunk = async (sids: readonly string[], owners: Readonly<Record<string, string>>): Promise<boolean> => {
+  const readChunk = async (sids: readonly string[], isRun: (sid: string) => boolean): Promise<boolean> => {
     const pipeline = redis.pipeline();
     for (const sid of sids) {
       const { meta, log } = keys.session(sid);
@@ -121,39 +142,91 @@ export function watchSessions(options: WatchOptions): SessionWatch {
     sids.forEach((sid, i) => {
       const meta = replies[2 * i]?.[1] as Record<string, string> | undefined;
       const log = replies[2 * i + 1]?.[1] as [id: string, fields: string[]][] | undefined;
-      if (meta?.['ws'] !== ws || log === undefined) return;
-      take(sid, summaryOf(sid, meta, owners[sid]), log);
+      const look = looks.get(sid);
+      if (meta?.['ws'] === undefined || log === undefined) {
+        // It has left for its file while somebody looked: what it did last is read there.
+        if (look && entries.get(sid)?.summary.status !== 'archived') look.fold = null;
+        return;
+      }
+      const isGuest = meta['ws'] !== ws;
+      if (isGuest && !look) return;
+      const summary = summaryOf(sid, meta, undefined);
+      take(
+        sid,
+        summary.status === 'interrupted' && isRun(sid) ? { ...summary, status: 'running' } : summary,
+        log,
+        isGuest,
+      );
       more ||= log.length === PAGE;
     });
     return more;
   };
 
-  const take = (sid: string, summary: SessionSummary, log: readonly [id: string, fields: string[]][]): void => {
+  const take = (
+    sid: string,
+    summary: SessionSummary,
+    log: readonly [id: string, fields: string[]][],
+    isGuest: boolean,
+  ): void => {
     const entry = entries.get(sid);
     const fold = entry?.fold ?? createCardFold(rates);
+    const look = looks.get(sid);
     const before = fold.questions().length;
     for (const one of log) {
       const journaled = decode(one);
       fold.take(journaled);
-      options.onEvent?.(sid, journaled, one[1][1]?.length ?? 0);
+      look?.fold?.take(journaled.event);
+      if (!isGuest) options.onEvent?.(sid, journaled, one[1][1]?.length ?? 0);
     }
+    if (look) tell(look);
     const isAsked = before !== fold.questions().length || log.some(([, [, text = '']]) => text.includes('"perm.'));
-    if (entry === undefined || log.length > 0 || !isSame(entry.summary, summary)) put(summary, fold, isAsked);
+    if (entry === undefined || log.length > 0 || !isSame(entry.summary, summary)) {
+      put(summary, fold, isAsked, isGuest);
+    }
+  };
+
+  const tell = (look: Look): void => {
+    const state = look.fold?.state() ?? look.told;
+    if (state === look.told) return;
+    look.told = state;
+    for (const listener of look.tell) listener(state);
+  };
+
+  /** What somebody has begun to look at: its state from the start of its newest message; of an archived one, also its card. */
+  const beginLooks = async (): Promise<void> => {
+    for (const [sid, look] of looks) {
+      if (look.fold !== null) continue;
+      const entry = entries.get(sid);
+      const fold = entry?.fold ?? createCardFold(rates);
+      const isInRedis = (await redis.exists(keys.session(sid).meta)) === 1;
+      // What is in Redis is read by the pass, which comes next.
+      if (isInRedis && entry === undefined) continue;
+      const states = createStateFold();
+      const upTo = fold.upTo();
+      for (const journaled of await readJournal({ redis, home }, sid, fold.beforeMessage())) {
+        if (isAfter(journaled.id, upTo)) {
+          if (isInRedis) break;
+          fold.take(journaled);
+        }
+        states.take(journaled.event);
+      }
+      look.fold = states;
+      tell(look);
+      const summary = isInRedis ? null : await archivedList.one(sid);
+      if (summary) put(summary, fold, true, entry?.shown.isGuest ?? entry === undefined);
+    }
   };
 
   const list = async (): Promise<void> => {
     if (performance.now() - listedAt < LIST_EVERY_MS) return;
     listedAt = performance.now();
-    const [inRedis, archived] = await Promise.all([
-      redis.zrevrange(workspace.sessions, 0, -1),
-      openArchive({ redis, home: options.home }).list(ws),
-    ]);
+    const inRedis = new Set(await redis.zrevrange(workspace.sessions, 0, -1));
+    const archived = await archivedList.read(inRedis);
     const known = new Set([...inRedis, ...archived.map(({ sid }) => sid)]);
-    for (const sid of entries.keys()) if (!known.has(sid)) drop(sid);
-    const live = new Set(inRedis);
+    for (const [sid, { shown }] of entries) if (!known.has(sid) && !shown.isGuest) drop(sid);
     for (const summary of archived) {
       const entry = entries.get(summary.sid);
-      if (live.has(summary.sid) || (entry && isSame(entry.summary, summary))) continue;
+      if (entry && isSame(entry.summary, summary)) continue;
       put(summary, entry?.fold ?? createCardFold(rates), false);
     }
   };
@@ -161,13 +234,15 @@ export function watchSessions(options: WatchOptions): SessionWatch {
   const pass = async (): Promise<void> => {
     const before = rev;
     await list();
-    const owners = await redis.hgetall(keys.owners(hostname()));
+    for (const [sid, { shown }] of entries) if (shown.isGuest && !looks.has(sid)) drop(sid);
+    await beginLooks();
+    const isRun = runnersOf(await redis.hgetall(keys.owners(hostname())));
     let sids = await due();
     while (sids.length > 0 && !stop.signal.aborted) {
       const again: string[] = [];
       for (let i = 0; i < sids.length; i += CHUNK) {
         const chunk = sids.slice(i, i + CHUNK);
-        if (await readChunk(chunk, owners)) again.push(...chunk);
+        if (await readChunk(chunk, isRun)) again.push(...chunk);
         // What else this process does comes in between.
         await delay(0);
       }
@@ -178,18 +253,28 @@ export function watchSessions(options: WatchOptions): SessionWatch {
   };
 
   const run = async (): Promise<void> => {
+    const everyMs = options.everyMs ?? EVERY_MS;
     while (!stop.signal.aborted) {
+      const since = performance.now();
       // A Redis that is away, a journal that is none: the next pass looks again.
       await pass().catch(() => {});
-      await delay(options.everyMs ?? EVERY_MS, undefined, { signal: stop.signal }).catch(() => {});
+      const waitMs = Math.max(everyMs, (performance.now() - since) * (DUTY - 1));
+      await delay(waitMs, undefined, { signal: stop.signal }).catch(() => {});
     }
   };
   const running = run();
+  const own = () => [...entries.values()].filter(({ shown }) => !shown.isGuest);
 
   return {
-    all: () => [...entries.values()].map(({ shown }) => shown).toSorted((a, b) => b.updatedAt - a.updatedAt),
+    all: () =>
+      own()
+        .map(({ shown }) => shown)
+        .toSorted((a, b) => b.updatedAt - a.updatedAt),
     get: (sid) => entries.get(sid)?.shown,
-    questions: () => [...entries.values()].flatMap(openIn).toSorted((a, b) => a.askedAt - b.askedAt),
+    questions: () =>
+      own()
+        .flatMap(openIn)
+        .toSorted((a, b) => a.askedAt - b.askedAt),
     rev: () => rev,
     since: (seen) => ({
       sessions: [...entries.values()].filter((entry) => entry.rev > seen).map(({ shown }) => shown),
@@ -197,6 +282,16 @@ export function watchSessions(options: WatchOptions): SessionWatch {
       asked: askedRev > seen,
     }),
     isComplete: () => complete,
+    look(sid, onState) {
+      const look: Look = looks.get(sid) ?? { tell: new Set(), fold: null, told: '' };
+      looks.set(sid, look);
+      look.tell.add(onState);
+      if (look.told !== '') onState(look.told);
+      return () => {
+        look.tell.delete(onState);
+        if (look.tell.size === 0 && looks.get(sid) === look) looks.delete(sid);
+      };
+    },
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -205,6 +300,20 @@ export function watchSessions(options: WatchOptions): SessionWatch {
       stop.abort();
       await running;
     },
+  };
+}
+
+/** Whether a process of this host runs a session. Each process is looked up once. */
+function runnersOf(owners: Readonly<Record<string, string>>): (sid: string) => boolean {
+  const alive = new Map<string, boolean>();
+  return (sid) => {
+    const text = owners[sid];
+    if (text === undefined) return false;
+    const { pid, startTime } = JSON.parse(text) as ProcessIdentity;
+    const name = `${pid} ${startTime}`;
+    const isThere = alive.get(name) ?? isAlive({ pid, startTime });
+    alive.set(name, isThere);
+    return isThere;
   };
 }
 

@@ -13,13 +13,15 @@ interface Overview {
   readonly sessions: readonly {
     readonly sid: string;
     readonly status: string;
-    readonly state: string;
     readonly step: number;
   }[];
   readonly questions?: readonly { readonly id: string; readonly nonce: string; readonly title: string }[];
 }
 
-const eventsOf = (messages: readonly StreamMessage[]) => messages.flatMap(({ data }) => data as StreamEvent[]);
+const eventsOf = (messages: readonly StreamMessage[]) =>
+  messages.filter(({ type }) => type === 'events').flatMap(({ data }) => data as StreamEvent[]);
+const statesIn = (messages: readonly StreamMessage[]) =>
+  messages.filter(({ type }) => type === 'state').map(({ data }) => data);
 
 test('C5 O4: a timeline that breaks anywhere goes on where it stopped: every event of the journal once, in order', async () => {
   const steps = 12;
@@ -91,13 +93,16 @@ test('C5 O24: the overview says what changed, and an answer holds for the questi
       );
       const overviews = overviewsIn(messages);
       expect(overviews[0]?.all).toBe(true);
-      expect(overviews.at(-1)?.sessions.at(-1)).toMatchObject({ sid, status: 'running', state: 'acting', step: 1 });
+      expect(overviews.at(-1)?.sessions.at(-1)).toMatchObject({ sid, status: 'running', step: 1 });
       return overviews.at(-1)?.questions?.[0];
     };
     const mine = await shown(visitor);
     const others = await shown(other);
     expect(mine?.id).toBe(others?.id);
     expect(mine?.nonce).not.toBe(others?.nonce);
+    const path = `/api/sessions/${sid}/events`;
+    const states = await readStream(origin, path, visitor, (got) => statesIn(got).length > 0);
+    expect(statesIn(states)[0]).toBe('acting');
     const answer = (nonce: string | undefined, id = mine?.id) =>
       ask(origin, `/api/questions/${id}/answer`, {
         method: 'POST',
@@ -118,6 +123,8 @@ test('C5 O24: the overview says what changed, and an answer holds for the questi
       if (event.type === 'PermissionAnswered') expect(event).toMatchObject({ decision: 'deny', by: 'odin dashboard' });
       if (event.type === 'AgentDone') stop.abort();
     }
+    const ended = await readStream(origin, path, visitor, (got) => statesIn(got).at(-1) === 'done');
+    expect(statesIn(ended).at(-1)).toBe('done');
     await dashboard.close();
   });
 });

@@ -362,8 +362,9 @@ inBrowser(
       await panel.getByText('2 of 4', { exact: true }).waitFor();
       await panel.getByText('1 not completed').waitFor();
       await panel.getByText(/a minute/).waitFor();
-      await panel.getByText('Failures').click();
-      await panel.getByText(/^t3: failed\. <img/).waitFor();
+      await panel.getByText('Tasks', { exact: true }).click();
+      await panel.getByLabel('Which tasks').selectOption('not completed');
+      await panel.getByText(/^failed\. <img/).waitFor();
       await page.locator('#workers').getByText('1 of 4 busy').waitFor();
       const [download] = await Promise.all([
         page.waitForEvent('download'),

@@ -1,0 +1,48 @@
+// The archived sessions of a workspace, for a watch that looks again and again: a file is opened once, a few at a time, and again only when
+// its session has been back in Redis in between. Damaged ones are left to `odin fsck`.
+
+import type { SessionSummary } from '../api.ts';
+import { type ArchiveHeader, archivedSessions, readArchiveHeader } from '../archive-file.ts';
+
+export interface ArchivedList {
+  /** Without those that Redis has. */
+  read(inRedis: ReadonlySet<string>): Promise<readonly SessionSummary[]>;
+  /** Of any workspace; null when it has no file that can be read. */
+  one(sid: string): Promise<SessionSummary | null>;
+}
+
+const AT_ONCE = 16;
+
+export function openArchivedList(home: string, ws: string): ArchivedList {
+  /** Null: of another workspace, or damaged. */
+  const known = new Map<string, SessionSummary | null>();
+  const header = (sid: string) => readArchiveHeader(home, sid).catch(() => null);
+  return {
+    async read(inRedis) {
+      for (const sid of inRedis) known.delete(sid);
+      const there = new Set(await archivedSessions(home));
+      for (const sid of known.keys()) if (!there.has(sid)) known.delete(sid);
+      const fresh = [...there].filter((sid) => !known.has(sid) && !inRedis.has(sid));
+      for (let i = 0; i < fresh.length; i += AT_ONCE) {
+        const chunk = fresh.slice(i, i + AT_ONCE);
+        const headers = await Promise.all(chunk.map(header));
+        chunk.forEach((sid, at) => {
+          const found = headers[at];
+          known.set(sid, found?.ws === ws ? summaryOf(found) : null);
+        });
+      }
+      return [...known.values()].filter((summary) => summary !== null);
+    },
+    async one(sid) {
+      const found = await header(sid);
+      return found === null ? null : summaryOf(found);
+    },
+  };
+}
+
+const summaryOf = ({ sid, title, root, createdAt, updatedAt, seq }: ArchiveHeader): SessionSummary => ({
+  ...{ sid, title, root, createdAt, updatedAt },
+  messages: seq,
+  queued: 0,
+  status: 'archived',
+});
