@@ -3,7 +3,8 @@
 // elsewhere it is what `ps` prints, to the second, and on Windows nothing, so there a reused pid counts as alive.
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -16,6 +17,17 @@ let own: ProcessIdentity | undefined;
 export function selfIdentity(): ProcessIdentity {
   own ??= { pid: process.pid, startTime: startTimeOf(process.pid) ?? '' };
   return own;
+}
+
+let here: string | undefined;
+
+/**
+ * Where pids mean the same as here: this machine, and in a container that has pids of its own, this container. Of a process elsewhere
+ * nobody here can say whether it lives; two containers may well have one name for their host.
+ */
+export function selfPlace(): string {
+  here ??= `${hostname()}${ownPids()}`;
+  return here;
 }
 
 /** The identity of a running process, or null when there is none with this pid. */
@@ -54,6 +66,19 @@ function startTimeOf(pid: number): string | null {
     return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: 'pipe' }).trim() || null;
   } catch {
     return null;
+  }
+}
+
+/** Linux has one fixed number for the pids that a machine boots with. */
+const PIDS_OF_THE_MACHINE = 'pid:[4026531836]';
+
+function ownPids(): string {
+  if (process.platform !== 'linux') return '';
+  try {
+    const pids = readlinkSync('/proc/self/ns/pid');
+    return pids === PIDS_OF_THE_MACHINE ? '' : `/${pids}`;
+  } catch {
+    return '';
   }
 }
 

@@ -3,11 +3,10 @@
 // another has; when it cannot be seen from here its lease is over. Nothing is done while nothing waits to be done: a process that
 // somebody stopped with Ctrl-Z stays as it is until the workspace is wanted.
 
-import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endProcess } from './end-process.ts';
 import { keys } from './keys.ts';
-import { isAlive } from './process-identity.ts';
+import { isAlive, selfPlace } from './process-identity.ts';
 import type { OdinRedis } from './redis.ts';
 import { type Holder, LEASE_MS, readHolder } from './workspace-lease.ts';
 
@@ -60,9 +59,9 @@ const hasWork = async (redis: OdinRedis, ws: string): Promise<boolean> =>
 async function end({ leaseMs = LEASE_MS, notice }: WatchOwner, holder: Holder): Promise<boolean> {
   const { pid, host, helper } = holder;
   const seconds = Math.round(leaseMs / 100) / 10;
-  const isHere = host === hostname() && isAlive(holder);
+  const isHere = host === selfPlace() && isAlive(holder);
   const gone = isHere ? await endProcess(holder) : true;
-  if (gone && helper !== null && host === hostname()) await endProcess(helper);
+  if (gone && helper !== null && host === selfPlace()) await endProcess(helper);
   notice(
     !gone
       ? `The Odin that runs this project (process ${pid}) has not answered for ${seconds} s and cannot be ended from here. End it with \`kill -9 ${pid}\`; then this one goes on with its work.`

@@ -4,19 +4,19 @@
 // it makes sure that it has not slept. Between processes of one machine the kernel's lock comes before this; the lease is what finds
 // a holder that is stopped or blocked, and what keeps owners apart that do not share a kernel's lock.
 
-import { hostname } from 'node:os';
 import { ulid } from '../shared/ids.ts';
 import { Fenced } from '../shared/ports.ts';
 import { endProcess } from './end-process.ts';
 import { keys } from './keys.ts';
 import type { Log } from './log.ts';
-import { isAlive, type ProcessIdentity, selfIdentity } from './process-identity.ts';
+import { isAlive, type ProcessIdentity, selfIdentity, selfPlace } from './process-identity.ts';
 import type { OdinRedis } from './redis.ts';
 import { pauseReason } from './redis-pause.ts';
 
 /** A process that owns a workspace, as others see it. */
 export interface Holder extends ProcessIdentity {
   readonly id: string;
+  /** selfPlace() of it. */
   readonly host: string;
   readonly beat: string;
   /** The process in which it runs a message alone; it must be gone before anybody else goes on with it. */
@@ -75,7 +75,7 @@ export async function takeLease(
 
   /** Null: it is ours. */
   const beatOnce = async (replaces: string): Promise<Holder | null> => {
-    const who = JSON.stringify({ ...selfIdentity(), host: hostname(), helper });
+    const who = JSON.stringify({ ...selfIdentity(), host: selfPlace(), helper });
     beat += 1;
     const reply = await redis.olease([owner, pending], [id, who, beat, replaces]);
     if (reply[0] === 'ok') {
@@ -180,7 +180,7 @@ export async function readHolder(redis: OdinRedis, ws: string): Promise<Holder |
 
 /** Dead on this machine; then what it ran a message in ends too. What runs on another machine cannot be known. */
 const isGone = async ({ host, helper, ...process }: Holder): Promise<boolean> =>
-  host === hostname() && !isAlive(process) && (helper === null || (await endProcess(helper)));
+  host === selfPlace() && !isAlive(process) && (helper === null || (await endProcess(helper)));
 
 function holderOf(id: string, who: string, beat: string): Holder {
   return { id, beat, ...(JSON.parse(who) as Omit<Holder, 'id' | 'beat'>) };
