@@ -49,9 +49,9 @@ const withHooks = <T>(
 
 const inProject = (world: World, name: string) => join(world.project, name);
 const textOf = (world: World, name: string) => readFileSync(inProject(world, name), 'utf8');
-/** Does the n-th for a call that names f0, f1, … */
+/** Does the n-th for a call that names f0, f1, …; the random name of the project's folder may hold the same letters. */
 const byFile = (commands: readonly string[]): string =>
-  `case "$(cat)" in ${commands.map((command, n) => `*f${n}*) ${command} ;;`).join(' ')} esac`;
+  `case "$(cat)" in ${commands.map((command, n) => `*'"f${n}"'*|*' f${n}"'*) ${command} ;;`).join(' ')} esac`;
 const says = (answer: object) => `echo '${JSON.stringify(answer)}'`;
 
 test('E5: a toolCall hook denies by exit code 2 or by its answer; the model gets the reason, nothing is done, and the journal says who', async () => {
@@ -124,11 +124,8 @@ test('E5 O23: changed arguments are validated and judged again: a hook never wid
 });
 
 test('E5: a hook that is slow, broken, missing or not to be understood refuses the call, says so, and leaves nothing running', async () => {
+  const slow = 'echo $$ > pids; (setsid tail -f /dev/null & echo $! >> pids; wait)';
   const cases = [
-    {
-      command: `echo $$ > pids; (setsid tail -f /dev/null & echo $! >> pids; wait)`,
-      message: /^it was not through within 2 s$/,
-    },
     { command: 'echo oh no >&2; exit 3', message: /^it ended with exit code 3: oh no$/ },
     { command: './no-such-program', message: /^it ended with exit code 127: .*no-such-program/ },
     { command: 'echo looks fine to me', message: /^stdout is for one JSON object or nothing/ },
@@ -139,16 +136,20 @@ test('E5: a hook that is slow, broken, missing or not to be understood refuses t
     { command: 'head -c 2000000 /dev/zero', message: /^it wrote more than 1 MB$/ },
     { command: 'kill -9 $$', message: /^it ended with exit code 137$/ },
   ];
-  const toolCall = [{ name: 'guard', timeoutMs: 2_000, command: byFile(cases.map(({ command }) => command)) }];
-  await withHooks(calls(...cases.map((_, n) => write(`f${n}`))), { toolCall }, async (world) => {
+  const toolCall = [
+    { name: 'guard', match: 'WriteFile', timeoutMs: 60_000, command: byFile(cases.map(({ command }) => command)) },
+    { name: 'guard', match: 'LS', timeoutMs: 2_000, command: slow },
+  ];
+  const made = [...cases.map((_, n) => write(`f${n}`)), { name: 'LS', args: { path: '.' } }];
+  await withHooks(calls(...made), { toolCall }, async (world) => {
     const { answer, hookRan, journal } = await runMessage(world);
     const results = answer.split('\n---\n');
-    cases.forEach(({ message }, n) => {
+    [...cases, { message: /^it was not through within 2 s$/ }].forEach(({ message }, n) => {
       expect(results[n]).toMatch(/^The hook "guard" of the user, which has a say in this call, did not work: /);
       expect(hookRan.find(({ op }) => op === `1.1.${n + 1}`)?.message).toMatch(message);
       expect(existsSync(inProject(world, `f${n}`))).toBe(false);
     });
-    expect(hookRan).toHaveLength(cases.length);
+    expect(hookRan).toHaveLength(made.length);
     expect(journal.filter((event) => event.type === 'tool.intent')).toEqual([]);
     for (const pid of textOf(world, 'pids').trim().split('\n')) expect(runs(pid)).toBe(false);
   });
