@@ -15,6 +15,10 @@ export interface OwnerOrder {
   readonly project: string;
   readonly home: string;
   readonly leaseMs?: number;
+  /** Another Redis than the home's own. */
+  readonly redisUrl?: string;
+  /** Commands that need no question. */
+  readonly allow?: readonly string[];
   /** The dialect it asks the model in; absent: anthropic. */
   readonly api?: ScriptedApi;
   /** A call whose arguments contain this kills the process. */
@@ -77,11 +81,12 @@ const options = {
   home: order.home,
   models: chosen.value,
   middleware: [breaking],
-  permission: { mode: 'accept-edits', timeoutMs: null } as const,
+  permission: { mode: 'accept-edits', timeoutMs: null, allow: order.allow ?? [] } as const,
   retryDelayMs: () => 1,
   notice: (line: string) => say(`notice ${line}`),
   log: (message: string, detail: object) => say(`log ${message} ${JSON.stringify(detail)}`),
   ...(order.leaseMs === undefined ? {} : { leaseMs: order.leaseMs }),
+  ...(order.redisUrl === undefined ? {} : { redisUrl: order.redisUrl }),
   ...(order.alone === true
     ? { alone: [process.execPath, import.meta.filename, JSON.stringify({ ...order, isAlone: true })] }
     : {}),

@@ -1,6 +1,6 @@
 // Starts owner-child.ts and waits for what it prints.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -19,13 +19,18 @@ export interface OwnerChild {
   end(): Promise<void>;
 }
 
+type StartProcess = (argv: readonly string[], options: { readonly env: NodeJS.ProcessEnv }) => ChildProcess;
+
+const startHere: StartProcess = ([program = '', ...args], options) =>
+  spawn(program, args, { ...options, stdio: ['pipe', 'pipe', 'inherit'] });
+
 const CHILD = fileURLToPath(new URL('./owner-child.ts', import.meta.url));
 
-export function startOwner(order: OwnerOrder): OwnerChild {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CHILD, JSON.stringify(order)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+/** `start`: how and where its process is started; it must have pipes for stdin and stdout. */
+export function startOwner(order: OwnerOrder, start: StartProcess = startHere): OwnerChild {
+  const child = start([process.execPath, '--disable-warning=ExperimentalWarning', CHILD, JSON.stringify(order)], {
     env: { ...process.env, NODE_OPTIONS: '' },
-  });
+  }) as ChildProcessWithoutNullStreams;
   child.stdin.on('error', () => {});
   const lines: string[] = [];
   const looks = new Set<() => void>();
