@@ -11,7 +11,7 @@ import { sha256, ulid } from '../shared/ids.ts';
 import { emptyMemory, type SessionMemory } from './session-memory.ts';
 
 /** Raised with every change of what a fold makes of the same events; the golden journals notice when it was forgotten. */
-export const FOLD_VERSION = 4;
+export const FOLD_VERSION = 5;
 
 // V8's own form: reading it takes a third of the time that JSON does, and another V8 makes another one.
 const MADE_BY = `folds@${FOLD_VERSION} journal@${JOURNAL_VERSION} ${AGENT_MACHINE} v8@${process.versions.v8}`;

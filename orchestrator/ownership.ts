@@ -324,7 +324,7 @@ function createRunner(
   const { root, config, scrub, search, smallModel, log } = world;
   const scope = world.options.task?.scope ?? openScope('process', world.options.caps ?? {});
   const budgetPolicy = { scope, session: sessionCaps(config) };
-  const turnDeps: RunnerDeps['turnDeps'] = (sid, mode, todos, memory, userTexts) => ({
+  const turnDeps: RunnerDeps['turnDeps'] = (sid, mode, todos, memory, userTexts, seen) => ({
     permissions: permissions.forSession(sid),
     toolRule: (tool) => config.toolRules[tool],
     scrub,
@@ -339,8 +339,8 @@ function createRunner(
         await Promise.all(exec.list().map(({ id }) => exec.stop(id)));
         world.forget(agentSid);
       },
-      forAgent: (agentSid, agentMode, agentTodos) => ({
-        ...turnDeps(agentSid, agentMode, agentTodos, memory, userTexts),
+      forAgent: (agentSid, agentMode, agentTodos, agentSeen) => ({
+        ...turnDeps(agentSid, agentMode, agentTodos, memory, userTexts, agentSeen),
         permissions: permissions.forSession(sid),
         tools: (wanted) => world.toolbox.tools(agentSid, wanted, true),
       }),
@@ -356,13 +356,13 @@ function createRunner(
     contextSettings: config.context,
     stepTimeoutMs: config.stepTimeoutMs,
     retryDelayMs: world.options.retryDelayMs ?? retryDelayMs,
-    cachedFiles: () => world.portOf(sid).list(),
+    cachedFiles: () => world.portOf(sid, seen).list(),
     context: (call, more): ToolContext => ({
       editValidation: config.edit.validation ?? 'auto',
       root,
       mode,
       op: call.op,
-      files: world.portOf(sid),
+      files: world.portOf(sid, seen),
       search,
       model: smallModel,
       web: world.web.portFor({

@@ -3,9 +3,12 @@
 import { type AgentMemory, emptyAgentMemory, foldAgentMemory } from '../agent/memory.ts';
 import type { JournalEvent } from '../shared/events.ts';
 import { EMPTY_FILE_HISTORY, type FileHistory, foldFileHistory } from './files/file-history.ts';
+import { noteSeenFiles, type SeenFiles } from './files/seen-files.ts';
 
 export interface SessionMemory extends AgentMemory {
   files: FileHistory;
+  /** What its main agent has read. */
+  readonly seen: SeenFiles;
   /** Id of the last event that is in the folds; where the next read of the log goes on. */
   upTo: string;
 }
@@ -13,6 +16,7 @@ export interface SessionMemory extends AgentMemory {
 export const emptyMemory = (sid: string): SessionMemory => ({
   ...emptyAgentMemory(sid),
   files: EMPTY_FILE_HISTORY,
+  seen: {},
   upTo: '0-0',
 });
 
@@ -20,5 +24,6 @@ export const emptyMemory = (sid: string): SessionMemory => ({
 export function remember(memory: SessionMemory, event: JournalEvent, id: string | null): void {
   foldAgentMemory(memory, event, id ?? memory.state.upTo);
   memory.files = foldFileHistory(memory.files, event);
+  noteSeenFiles(memory.seen, event);
   if (id !== null) memory.upTo = id;
 }

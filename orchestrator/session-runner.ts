@@ -20,6 +20,7 @@ import { startCompaction } from './compact-command.ts';
 import type { EventBus } from './event-bus.ts';
 import { runFileCommand } from './file-command.ts';
 import type { Files } from './files/files.ts';
+import type { SeenFiles } from './files/seen-files.ts';
 import type { InboxMessage } from './inbox-message.ts';
 import type { Instructions } from './instructions.ts';
 import { type ClaimResult, claimSession } from './journal.ts';
@@ -65,6 +66,7 @@ export interface RunnerDeps {
     todos: () => readonly Todo[],
     permissions: () => PermissionMemory,
     userTexts: () => readonly string[],
+    seen: () => SeenFiles,
   ): Omit<GivenTurnDeps, 'sid' | 'root' | 'memory' | 'recorder' | 'live' | 'record' | 'flushed'>;
   /** A cancel request that came before the message was claimed; null when there is none. */
   cancelledBy(sid: string, seq: number): string | null;
@@ -217,6 +219,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
           () => memory.state.todos,
           () => memory.permissions,
           () => memory.state.messages.flatMap(({ body, words = [] }) => [body, ...words]),
+          () => memory.seen,
         ),
         sid,
         root: deps.root,
@@ -306,6 +309,7 @@ async function startEvent(message: InboxMessage, deps: RunnerDeps): Promise<Even
     mid: message.mid,
     mode: message.mode,
     body: { inline: await deps.blobs.getPayload(message.body) },
+    ...(message.options.images === undefined ? {} : { images: message.options.images }),
     ...modelsOf(message, deps.models),
     limits: { ...deps.limits, ...message.limits },
     ...(message.options.command === undefined ? {} : { command: message.options.command }),

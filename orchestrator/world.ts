@@ -19,6 +19,7 @@ import { createEventBus, type EventBus } from './event-bus.ts';
 import { type Commands, openCommands } from './exec/commands.ts';
 import type { FileCacheConfig } from './files/file-cache.ts';
 import { createFiles, type Files } from './files/files.ts';
+import type { SeenFiles } from './files/seen-files.ts';
 import { openCommandHooks } from './hooks/command-hooks.ts';
 import type { Hook } from './hooks/hook.ts';
 import { type Inbox, openInbox } from './inbox.ts';
@@ -71,8 +72,8 @@ export interface World {
   readonly log: Log;
   /** Aborts when the process begins to leave. */
   readonly closing: AbortSignal;
-  /** The files as a session's main agent sees them. */
-  portOf(sid: string): FilesPort;
+  /** The files as an agent sees them; `seen` is what it has seen in other processes, for the first that asks. */
+  portOf(sid: string, seen?: () => SeenFiles): FilesPort;
   /** Nobody sees the files as this one any more. */
   forget(sid: string): void;
   /** The instructions as they are now, for a session that is opened. */
@@ -166,8 +167,8 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     scrub,
     log,
     closing: closing.signal,
-    portOf(sid) {
-      const port = ports.get(sid) ?? files.portFor();
+    portOf(sid, seen) {
+      const port = ports.get(sid) ?? files.portFor(seen?.());
       ports.set(sid, port);
       return port;
     },

@@ -109,8 +109,11 @@ export interface FilesPort {
   resolve(path: string): Promise<Outcome<ResolvedPath>>;
   /** Whole file, or a range. Binary, unreadable and missing files are failures whose message says what to do. */
   read(path: string, range?: LineRange): Promise<Outcome<FileView>>;
-  /** Puts what a search has shown into the cache: matched lines with their context, contiguous runs as segments. */
-  remember(path: string, lines: readonly { readonly line: number; readonly text: string }[]): Promise<void>;
+  /**
+   * Puts what a search has shown into the cache: matched lines with their context, contiguous runs as segments. Resolves to the
+   * version of the file that they are of; null when they are of none.
+   */
+  remember(path: string, lines: readonly { readonly line: number; readonly text: string }[]): Promise<string | null>;
   /** What is cached of this path, validated against the disk; undefined when nothing is. */
   cached(path: string): CachedFileInfo | undefined;
   list(): readonly CachedFileInfo[];

@@ -16,6 +16,12 @@ const MAX_LIMIT = 5_000;
 /** A line range is cut out of all matches of its file, which is asked for so many lines. */
 const MAX_FILE_LINES = 50_000;
 
+/** Files whose versions the result names, so that they are known to a process that resumes the session. */
+const MOST_SEEN = 32;
+
+/** Versions by real path. */
+type Seen = Readonly<Record<string, string>>;
+
 const lines = (what: string) => z.int().min(0).max(1000).optional().describe(what);
 
 const schema = z.strictObject({
@@ -63,8 +69,8 @@ export const grepTool = defineTool({
     }
     const found = await search(args, target.value, output, ctx);
     if (!found.ok) return found;
-    if (output === 'content') await cache(args, found.value.files, isFile, ctx);
-    return ok(respond(args, found.value, output, target.value, ctx));
+    const seen = output === 'content' ? await cache(args, found.value.files, isFile, ctx) : {};
+    return ok(respond(args, found.value, output, target.value, seen, ctx));
   },
 });
 
@@ -116,20 +122,23 @@ function withinRange(found: GrepResult, args: Args): GrepResult {
 
 /**
  * Remembers what was shown: of one file searched on its own the whole, since all of it was read; else, or when -A, -B, -C or a
- * range set the bounds, the lines themselves.
+ * range set the bounds, the lines themselves. Returns the versions that were shown, by path.
  */
-async function cache(args: Args, files: readonly GrepFile[], isFile: boolean, ctx: ToolContext): Promise<void> {
+async function cache(args: Args, files: readonly GrepFile[], isFile: boolean, ctx: ToolContext): Promise<Seen> {
   const [first] = files;
   const bounded = hasContext(args) || args.offset !== undefined || args.limit !== undefined;
-  if (isFile && first && !bounded && (await ctx.files.read(first.path)).ok) return;
-  await Promise.all(
-    files.map((file) =>
-      ctx.files.remember(
-        file.path,
-        file.lines.filter((line) => !line.inexact).map(({ line, text }) => ({ line, text })),
-      ),
-    ),
+  if (isFile && first && !bounded) {
+    const whole = await ctx.files.read(first.path);
+    if (whole.ok) return { [first.path]: whole.value.version };
+  }
+  const versions = await Promise.all(
+    files.map(async (file) => {
+      const shown = file.lines.filter((line) => !line.inexact).map(({ line, text }) => ({ line, text }));
+      return [file.path, await ctx.files.remember(file.path, shown)] as const;
+    }),
   );
+  const known = versions.filter((entry): entry is [string, string] => entry[1] !== null);
+  return Object.fromEntries(known.slice(0, MOST_SEEN));
 }
 
 function respond(
@@ -137,6 +146,7 @@ function respond(
   found: GrepResult,
   output: GrepQuery['output'],
   target: ResolvedPath,
+  seen: Seen,
   ctx: ToolContext,
 ): ToolResponse {
   const folder = displayPath(target.real, ctx.root);
@@ -154,6 +164,11 @@ function respond(
       skip: args.offset ?? 0,
     }),
     description: `Found ${about}${found.total} ${what} for ${JSON.stringify(args.pattern.slice(0, 80))} in ${folder}`,
-    data: { total: found.total, truncated: found.truncated, files: found.files.map((file) => file.path) },
+    data: {
+      total: found.total,
+      truncated: found.truncated,
+      files: found.files.map((file) => file.path),
+      ...(Object.keys(seen).length === 0 ? {} : { seen }),
+    },
   };
 }

@@ -63,6 +63,12 @@ function render(view: FileView, name: string, limit: number | undefined): ToolRe
     description: whole
       ? `Read ${name} (${view.totalLines} lines)`
       : `Read ${name} lines ${shown} of ${view.totalLines}`,
-    data: { path: view.path, startLine: view.startLine, endLine: number - 1, totalLines: view.totalLines },
+    data: {
+      path: view.path,
+      startLine: view.startLine,
+      endLine: number - 1,
+      totalLines: view.totalLines,
+      version: view.version,
+    },
   };
 }

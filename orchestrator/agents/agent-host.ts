@@ -31,6 +31,7 @@ import { ok } from '../../shared/outcome.ts';
 import { scrubJson } from '../../shared/scrub.ts';
 import type { Scope } from '../budget/ledger.ts';
 import { withAccounts } from '../budget/with-accounts.ts';
+import { seenFilesOf } from '../files/seen-files.ts';
 import { createTurnHooks, withHooks } from '../hooks/turn-hooks.ts';
 import { emptyMemory, type SessionMemory } from '../session-memory.ts';
 import type { RunningCall } from '../tool-call.ts';
@@ -93,7 +94,12 @@ export function startAgent(
   let isLeft = false;
   let grace: NodeJS.Timeout | undefined;
 
-  const own = supplies.forAgent(sid, mode, () => memory.state.todos);
+  const own = supplies.forAgent(
+    sid,
+    mode,
+    () => memory.state.todos,
+    () => seenFilesOf(past),
+  );
   const tools: readonly Tool[] = own.tools(mode).filter(({ name }) => spawn.tools.includes(name));
 
   /** What the main side adds to the agent's events. */

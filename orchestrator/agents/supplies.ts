@@ -3,6 +3,7 @@
 import type { Mode } from '../../shared/modes.ts';
 import type { Todo } from '../../shared/state.ts';
 import type { AgentThreads } from '../pool.ts';
+import type { SeenFiles } from '../files/seen-files.ts';
 import type { GivenTurnDeps } from '../turn.ts';
 import type { AgentFile } from './agent-files.ts';
 
@@ -14,7 +15,7 @@ export interface AgentSupplies {
   /** How to reach a model from a thread; null when this process cannot say. Holds keys. */
   access(model: string): unknown;
   /** Files, commands and tools of an agent's own; questions go to the session's user. */
-  forAgent(agentSid: string, mode: Mode, todos: () => readonly Todo[]): TurnSupplies;
+  forAgent(agentSid: string, mode: Mode, todos: () => readonly Todo[], seen: () => SeenFiles): TurnSupplies;
   /** An agent has ended: nobody can stop or read what it left running, so that ends too. */
   ended(agentSid: string): Promise<void>;
   /** The custom agents. */

@@ -51,11 +51,14 @@ export function createReader(files: Files, seen: SeenVersions): Pick<FilesPort, 
   }
 
   /** Keeps what is on disk right now as it was shown: a search may be older than the file. */
-  function keepLines(path: string, shown: readonly { readonly line: number; readonly text: string }[]): void {
+  function keepLines(path: string, shown: readonly { readonly line: number; readonly text: string }[]): string | null {
     const known = cache.fresh(path);
-    if (known?.full) return seen.read(path, known.version, false);
+    if (known?.full) {
+      seen.read(path, known.version, false);
+      return known.version.hash;
+    }
     const loaded = loadText(path, config.maxFileBytes);
-    if (!loaded.ok) return;
+    if (!loaded.ok) return null;
     const { version, text, starts } = loaded.value;
     const isThere = (shownLine: { line: number; text: string }): boolean =>
       shownLine.line >= 1 && bare(linesOf(text, starts, shownLine.line, shownLine.line)) === bare(shownLine.text);
@@ -64,6 +67,7 @@ export function createReader(files: Files, seen: SeenVersions): Pick<FilesPort, 
       cache.storeSegment(path, version, range, linesOf(text, starts, range.start, range.end));
       seen.read(path, version, isWhole(range, version));
     }
+    return lines.length > 0 ? version.hash : null;
   }
 
   return {
@@ -77,9 +81,9 @@ export function createReader(files: Files, seen: SeenVersions): Pick<FilesPort, 
     },
     async remember(path, lines) {
       const target = targetFile(path, root, false);
-      if (!target.ok || lines.length === 0) return;
+      if (!target.ok || lines.length === 0) return null;
       const { real } = target.value;
-      await locks.with(real, 'read', async () => keepLines(real, lines));
+      return locks.with(real, 'read', async () => keepLines(real, lines));
     },
   };
 }

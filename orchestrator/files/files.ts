@@ -9,6 +9,7 @@ import { createReader } from './file-reader.ts';
 import { createWriter } from './file-writer.ts';
 import { createFolderSyncs, type FolderSyncs } from './folder-syncs.ts';
 import { resolvePath } from './resolve-path.ts';
+import type { SeenFiles } from './seen-files.ts';
 import { createSeenVersions } from './seen-versions.ts';
 
 export interface FilesOptions {
@@ -26,8 +27,8 @@ export interface Files {
   readonly cache: FileCache;
   readonly locks: RwLock;
   readonly syncs: FolderSyncs;
-  /** The files as one agent sees them. A port is cheap: one for each agent, dropped with it. */
-  portFor(): FilesPort;
+  /** The files as one agent sees them, who may have seen some in another process. A port is cheap: one for each agent, dropped with it. */
+  portFor(seen?: SeenFiles): FilesPort;
 }
 
 export function createFiles(options: FilesOptions): Files {
@@ -40,14 +41,14 @@ export function createFiles(options: FilesOptions): Files {
     cache: createFileCache(config),
     locks: createRwLock(),
     syncs: createFolderSyncs(),
-    portFor: () => createPort(files),
+    portFor: (seen) => createPort(files, seen),
   };
   return files;
 }
 
-function createPort(files: Files): FilesPort {
+function createPort(files: Files, known: SeenFiles = {}): FilesPort {
   const { root, cache } = files;
-  const seen = createSeenVersions(files.config.maxFileBytes);
+  const seen = createSeenVersions(files.config.maxFileBytes, known);
   return {
     resolve: async (path) => resolvePath(path, root),
     ...createReader(files, seen),

@@ -11,8 +11,9 @@ export interface SeenVersions {
   wrote(path: string, hash: string): void;
 }
 
-export function createSeenVersions(maxFileBytes: number): SeenVersions {
-  const seen = new Map<string, string>();
+/** `known`: what the agent has seen before, in another process. */
+export function createSeenVersions(maxFileBytes: number, known: Readonly<Record<string, string>> = {}): SeenVersions {
+  const seen = new Map(Object.entries(known));
   return {
     of: (path) => seen.get(path),
     read(path, version, whole) {
