@@ -1,6 +1,6 @@
 // Git as Odin itself runs it for a batch (SAFETY 2.4). Tasks work in clones: those have their own .git, so that commands in the sandbox
 // find a whole repository and can harm none but it, and they have nothing of the repository's settings: no hooks, no filters, no
-// monitors, since a clone takes objects and names and no configuration. What is cloned is linked, not copied.
+// monitors, since a clone takes objects and names and no configuration.
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -9,14 +9,15 @@ import { dirname } from 'node:path';
 import { fail, type Outcome, ok } from '../../shared/outcome.ts';
 import { removeTree } from './copy-tree.ts';
 
-const SAFE = [
+/** Before every command. */
+export const SAFE = [
   ...['-c', 'core.quotePath=false'],
   ...['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'protocol.allow=never'],
   ...['-c', 'protocol.file.allow=always', '-c', 'core.untrackedCache=false', '-c', 'gc.auto=0'],
 ];
 
 /** Nothing of the user's environment steers it, and nothing of the user's or the system's settings holds. */
-const env = (): NodeJS.ProcessEnv => ({
+export const gitEnv = (): NodeJS.ProcessEnv => ({
   PATH: process.env['PATH'],
   LANG: 'C.UTF-8',
   LC_ALL: 'C.UTF-8',
@@ -39,7 +40,7 @@ interface GitRun {
 /** One command of git, as safely as this file can run it. */
 export function git(cwd: string, args: readonly string[], input?: string): Promise<GitRun> {
   return new Promise((resolve) => {
-    const options = { cwd, env: env(), maxBuffer: MAX_OUTPUT, encoding: 'utf8' as const };
+    const options = { cwd, env: gitEnv(), maxBuffer: MAX_OUTPUT, encoding: 'utf8' as const };
     const child = execFile('git', [...SAFE, '--no-pager', ...args], options, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 128;
       resolve({ code, stdout, stderr: error !== null && stderr === '' ? error.message : stderr });
@@ -63,12 +64,21 @@ export async function commitOf(repository: string, name: string): Promise<string
   return run.code === 0 ? run.stdout.trim() : null;
 }
 
-/** A working copy of a commit. What stood there goes; what a failure leaves there is for the caller to remove. */
-export async function makeClone(repository: string, commit: string, folder: string): Promise<Outcome<null>> {
+/**
+ * A working copy of a commit. What stood there goes; what a failure leaves there is for the caller to remove. `shares`: its objects are
+ * second names of the repository's own files.
+ */
+export async function makeClone(
+  repository: string,
+  commit: string,
+  folder: string,
+  { shares = true }: { readonly shares?: boolean } = {},
+): Promise<Outcome<null>> {
   await removeTree(folder);
   // Of a file's state, what a copy of it has too.
   const copied = ['-c', 'core.checkStat=minimal', '-c', 'core.trustctime=false'];
-  const args = ['clone', '--quiet', '--no-checkout', '--template=', ...copied, '--', repository, folder];
+  const how = shares ? copied : [...copied, '--no-hardlinks'];
+  const args = ['clone', '--quiet', '--no-checkout', '--template=', ...how, '--', repository, folder];
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
   let cloned = await git(repository, args);
   // Another process may have cleared the folder above while it was empty.
@@ -83,22 +93,26 @@ export async function makeClone(repository: string, commit: string, folder: stri
   return ok(null);
 }
 
+/** Fewer files and folders: loose objects and names become packs. Where it fails there are more of them. */
+export async function packClone(folder: string): Promise<void> {
+  await git(folder, ['repack', '-d', '--quiet']);
+  await git(folder, ['pack-refs', '--all']);
+}
+
 const cloneFailed = (message: string) => fail('failed', 'no_working_copy', message);
+
+/** What stages everything, and what then says as one patch what is not as in a commit, whose name comes next and then `--`. */
+export const STAGE = ['add', '--all'] as const;
+export const STAGED_PATCH = [
+  ...['diff', '--cached', '--binary', '--no-renames', '--full-index', '--no-ext-diff', '--no-textconv', '--no-color'],
+  ...['--src-prefix=a/', '--dst-prefix=b/'],
+] as const;
 
 /** Everything that was changed since the commit, new files included and ignored ones not, as one patch; '' when nothing was. */
 export async function patchOf(folder: string, commit: string): Promise<Outcome<string>> {
-  const added = await git(folder, ['add', '--all']);
+  const added = await git(folder, STAGE);
   if (added.code !== 0) return fail('failed', 'no_patch', `What was changed cannot be read: ${firstLine(added)}`);
-  const options = [
-    '--cached',
-    '--binary',
-    '--no-renames',
-    '--full-index',
-    '--no-ext-diff',
-    '--no-textconv',
-    '--no-color',
-  ];
-  const diff = await git(folder, ['diff', ...options, '--src-prefix=a/', '--dst-prefix=b/', commit, '--']);
+  const diff = await git(folder, [...STAGED_PATCH, commit, '--']);
   if (diff.code !== 0) return fail('failed', 'no_patch', `What was changed cannot be read: ${firstLine(diff)}`);
   if (diff.stdout.includes('\uFFFD')) return fail('failed', 'no_patch', 'What was changed is not all UTF-8 text.');
   return ok(diff.stdout);

@@ -18,8 +18,9 @@ import { openOdin } from '../odin.ts';
 import type { HeavyPool } from '../pool.ts';
 import type { RedisHandle } from '../redis.ts';
 import { removeTree } from './copy-tree.ts';
-import { filesOf, patchOf } from './git.ts';
+import { filesOf } from './git.ts';
 import { accessOf } from './jobs.ts';
+import type { PatchShell } from './patch-shell.ts';
 import type { BatchStore, ItemResult, ItemStatus } from './store.ts';
 import type { Task } from './task.ts';
 import { taskFolder, type WorkingCopies } from './working-copy.ts';
@@ -32,6 +33,7 @@ export interface TaskDeps {
   readonly permission: PermissionPolicy;
   readonly store: BatchStore;
   readonly copies: WorkingCopies;
+  readonly patches: PatchShell;
   readonly worker: string;
   readonly log: Log;
   /** As in git.ts, remembered. */
@@ -106,7 +108,9 @@ export async function runTask(deps: TaskDeps, order: TaskOrder): Promise<TaskEnd
   } finally {
     await odin.close();
   }
-  const patch = isOwn ? await takePatch(folder, task.base) : ok({ patch: '', files: [] as readonly string[] });
+  const patch = isOwn
+    ? await takePatch(deps.patches, folder, task.base)
+    : ok({ patch: '', files: [] as readonly string[] });
   const result: ItemResult = {
     ...resultOf(deps, task, startedAt),
     ...{ status: statusOf(done), reason: done.status, answer: done.answer, steps: done.steps, session: sid },
@@ -210,10 +214,11 @@ const MAX_PATCH_BYTES = 8 * 1024 * 1024;
 
 /** What goes to Redis holds no secret and is not without end. */
 async function takePatch(
+  patches: PatchShell,
   folder: string,
   base: string,
 ): Promise<Outcome<{ readonly patch: string; readonly files: readonly string[] }>> {
-  const taken = await patchOf(folder, base);
+  const taken = await patches.patchOf(folder, base);
   if (!taken.ok) return taken;
   const patch = taken.value;
   if (patch === '') return ok({ patch, files: [] });

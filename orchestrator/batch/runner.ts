@@ -14,6 +14,7 @@ import { type Allowance, openAllowance } from './allowance.ts';
 import { repositoryOf } from './git.ts';
 import { type Access, accessOf, addJobs, type BatchJob, followOn, openBatchQueues } from './jobs.ts';
 import { clearLeftovers } from './leftovers.ts';
+import { openPatchShell } from './patch-shell.ts';
 import { runTask, type TaskEnd } from './run-task.ts';
 import { createSlots } from './slots.ts';
 import { type ItemRun, openBatchStore, taskHash } from './store.ts';
@@ -64,6 +65,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
   const store = openBatchStore(handle.client);
   const { queueOf, close: closeQueues } = openBatchQueues(handle, { key, log });
   const pool = openHeavyPool();
+  const patches = openPatchShell();
   const slots = createSlots(concurrency);
   const leaving = new AbortController();
   const rushed = Promise.withResolvers<void>();
@@ -77,7 +79,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
   idle.resolve();
 
   const deps = {
-    ...{ home, handle, pool, store, log, worker: id, models: options.models, permission: options.permission },
+    ...{ home, handle, pool, store, patches, log, worker: id, models: options.models, permission: options.permission },
     notice: options.notice,
     copies: openWorkingCopies(home),
     repositoryOf(root: string) {
@@ -314,7 +316,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
       await closeQueues();
       await Promise.all(cleaning);
       await clearLeftovers({ home, handle, store, self: id }).catch(() => {});
-      await pool.close();
+      await Promise.all([pool.close(), patches.close()]);
       await leave(handle.client, id).catch(() => {});
       return left;
     },

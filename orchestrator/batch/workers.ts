@@ -13,6 +13,8 @@ const workerSchema = z.object({
   roles: z.array(z.string()),
   /** Projects it works for, as they are named in jobs. */
   roots: z.array(z.string()),
+  /** read: it takes nothing that writes. Absent: edit, as of old. */
+  access: z.enum(['read', 'edit']).optional(),
   concurrency: z.number(),
   running: z.number(),
   done: z.number(),

@@ -1,13 +1,14 @@
 // Where tasks work (SPEC O19). git makes one clone for all tasks of a batch that begin from the same commit. Those that only read share it:
-// no tool and no command of theirs can write there. One that writes gets a copy of its own, of a second clone in which nobody works.
+// no tool and no command of theirs can write there. One that writes gets a copy of its own, of a second clone in which nobody works and
+// which shares no file with the repository: whatever a command does to the files it has, the repository's stay as they are.
 
 import { existsSync, mkdirSync } from 'node:fs';
 import { readdir, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256, ulid } from '../../shared/ids.ts';
 import { type Outcome, ok } from '../../shared/outcome.ts';
-import { copyTree, removeTree } from './copy-tree.ts';
-import { makeClone } from './git.ts';
+import { type CopyWay, copyTree, removeTree } from './copy-tree.ts';
+import { makeClone, packClone } from './git.ts';
 import type { Access } from './jobs.ts';
 
 /** Beside the state folder, which no command may look into. */
@@ -35,7 +36,8 @@ export function openWorkingCopies(home: string): WorkingCopies {
     const name = `_${access}-${commit.slice(0, 12)}-${sha256(repository).slice(0, 8)}`;
     const folder = join(workingCopies(home), bid, name);
     if (existsSync(folder)) return ok(folder);
-    const made = making.get(folder) ?? makeBase(repository, commit, folder).finally(() => making.delete(folder));
+    const made =
+      making.get(folder) ?? makeBase(repository, commit, folder, access).finally(() => making.delete(folder));
     making.set(folder, made);
     return made;
   };
@@ -51,7 +53,7 @@ export function openWorkingCopies(home: string): WorkingCopies {
       if (!from.ok) return from;
       const draft = draftOf(folder);
       try {
-        await copyTree(from.value, draft, isObject);
+        await copyTree(from.value, draft, wayOf);
         if (existsSync(folder)) await removeTree(folder);
         await rename(draft, folder);
       } finally {
@@ -62,15 +64,19 @@ export function openWorkingCopies(home: string): WorkingCopies {
   };
 }
 
-/** Git writes a new file for what it stores anew. */
-const isObject = (path: string): boolean => path.startsWith('.git/objects/') && !path.startsWith('.git/objects/info/');
+/** Git never changes a pack, and has all names in one file. */
+function wayOf(path: string): CopyWay {
+  if (path.startsWith('.git/refs/') || path === '.git/logs' || path === '.git/objects/info') return 'left out';
+  return path.startsWith('.git/objects/') ? 'linked' : 'copied';
+}
 
 /** Another process may make it at the same moment: the one that is there first stays. */
-async function makeBase(repository: string, commit: string, folder: string): Promise<Outcome<string>> {
+async function makeBase(repository: string, commit: string, folder: string, access: Access): Promise<Outcome<string>> {
   const draft = draftOf(folder);
   try {
-    const made = await makeClone(repository, commit, draft);
+    const made = await makeClone(repository, commit, draft, { shares: access === 'read' });
     if (!made.ok) return made;
+    if (access === 'edit') await packClone(draft);
     await rename(draft, folder).catch((error: unknown) => {
       if (!existsSync(folder)) throw error;
     });

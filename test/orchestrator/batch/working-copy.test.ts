@@ -1,0 +1,94 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { mkdtemp, realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { removeTree } from '../../../orchestrator/batch/copy-tree.ts';
+import { commitOf, patchOf } from '../../../orchestrator/batch/git.ts';
+import { openPatchShell } from '../../../orchestrator/batch/patch-shell.ts';
+import {
+  openWorkingCopies,
+  removeShared,
+  taskFolder,
+  workingCopies,
+} from '../../../orchestrator/batch/working-copy.ts';
+import { git, makeRepository } from '../../support/batch-world.ts';
+
+test('O19: a task’s copy is the commit as git has it, shares no file with the repository, and its patch is what was changed', async () => {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'odin-copies-')));
+  try {
+    const project = join(folder, 'project');
+    makeRepository(project, {
+      '.gitignore': 'ignored\n',
+      'a.txt': 'one\n',
+      'in/deep/b.txt': 'two\n',
+      'run.sh': 'true\n',
+    });
+    chmodSync(join(project, 'run.sh'), 0o755);
+    symlinkSync('in/deep', join(project, 'link'));
+    git(project, 'add', '--all');
+    git(project, 'commit', '--quiet', '-m', 'second');
+    writeFileSync(join(project, 'a.txt'), 'not committed\n');
+    const [home, base] = [join(folder, 'home'), (await commitOf(project, 'HEAD')) ?? ''];
+    const copies = openWorkingCopies(home);
+    const patches = openPatchShell();
+    const own = (item: string) => {
+      const copy = taskFolder(home, 'b', item, 0);
+      return copies.own(copy, 'b', project, base).then((made) => (made.ok ? made.value : made.failure.message));
+    };
+    const [one, two] = await Promise.all([own('one'), own('two')]);
+    const shared = await copies.shared(taskFolder(home, 'b', 'reads', 0), 'b', project, base);
+    const status = [one, two, shared.ok ? shared.value : ''].map((copy) => git(copy, 'status', '--porcelain'));
+    expect([status, git(one, 'rev-parse', 'HEAD').trim()]).toEqual([['', '', ''], base]);
+    expect([readFileSync(join(one, 'a.txt'), 'utf8'), lstatSync(join(one, 'link')).isSymbolicLink()]).toEqual([
+      'one\n',
+      true,
+    ]);
+    expect(git(one, 'fsck', '--strict')).not.toContain('missing');
+
+    const inode = (path: string) => lstatSync(path).ino;
+    const theirs = new Set(filesIn(project).map(inode));
+    expect(filesIn(one).filter((path) => theirs.has(inode(path)))).toEqual([]);
+
+    expect(await patches.patchOf(one, base)).toEqual({ ok: true, value: '' });
+    writeFileSync(join(one, 'a.txt'), 'ONE\n');
+    writeFileSync(join(one, 'new.txt'), 'new\n');
+    writeFileSync(join(one, 'ignored'), 'x');
+    rmSync(join(one, 'in'), { recursive: true });
+    const taken = await Promise.all([
+      patches.patchOf(one, base),
+      patches.patchOf(two, base),
+      patches.patchOf(two, 'no-commit'),
+    ]);
+    expect(taken).toMatchObject([{ ok: true }, { ok: true, value: '' }, { ok: false, failure: { code: 'no_patch' } }]);
+    expect(taken[0]).toEqual(await patchOf(one, base));
+    expect(taken[0]?.ok && taken[0].value.match(/^(\+|deleted|new)[^+].*$/gm)).toEqual([
+      '+ONE',
+      'deleted file mode 100644',
+      'new file mode 100644',
+      '+new',
+    ]);
+    await patches.close();
+
+    await Promise.all(['one', 'two', 'reads'].map((item) => removeTree(taskFolder(home, 'b', item, 0))));
+    await removeShared(home, 'b');
+    expect(readdirSync(workingCopies(home))).toEqual([]);
+    expect([existsSync(join(project, '.git')), git(project, 'fsck')]).toEqual([true, '']);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+const filesIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() ? [join(entry.parentPath, entry.name)] : [],
+  );
