@@ -4,6 +4,7 @@
 import { UserError } from '../../shared/outcome.ts';
 import { EXIT } from '../exit-codes.ts';
 import { onInterrupt } from '../interrupts.ts';
+import { beginLean } from '../lean-process.ts';
 import { placeHere, withOdin } from '../place.ts';
 
 export interface DashboardCommandOptions {
@@ -21,6 +22,7 @@ export async function dashboard(options: DashboardCommandOptions): Promise<numbe
   }
   if (port > 65_535) throw new UserError('A port is a number up to 65535.');
   const tls = tlsCert === undefined || tlsKey === undefined ? undefined : { certFile: tlsCert, keyFile: tlsKey };
+  beginLean();
   const place = placeHere();
   return await withOdin(place, null, async (odin) => {
     const [{ startDashboard }, { connectRedis }] = await Promise.all([
