@@ -6,6 +6,7 @@ import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
 import { openDashboard } from '../support/dashboard.ts';
 import { withWorld } from '../support/odin-world.ts';
+import { until } from '../support/until.ts';
 
 interface SentSpan {
   readonly traceId: string;
@@ -75,10 +76,10 @@ test('E16: with OTEL_* set each message is one trace: message, requests and call
     const sid = owner.newSession();
     await world.ask(owner, sid, { mode: 'ask', body: 'secret question' });
     await world.ask(owner, sid, { mode: 'ask', body: 'again' });
-    while (collector.paths.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    // What was refused is sent again, at the latest when it closes.
-    await dashboard.close();
     const { spans } = collector;
+    // What was refused is sent again.
+    await until(() => spans.filter(({ name }) => name === 'message').length === 2);
+    await dashboard.close();
     expect(collector.paths.every((path) => path === 'POST /v1/traces a b')).toBe(true);
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(2);
     expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(spans.length);

@@ -8,7 +8,7 @@ import type { StreamEvent } from '../../../shared/stream-events.ts';
 import { only, withWorld } from '../../support/odin-world.ts';
 
 /** Threads start several times in a test. */
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 180_000;
 const workerUrl = new URL('../../fixtures/agents-odd.ts', import.meta.url);
 const isAgent = (turn: ScriptedTurn): boolean => turn.system.includes('You are a subagent');
 const results = (turn: ScriptedTurn): string => turn.lastToolResults.map(({ text }) => text).join(' | ');
