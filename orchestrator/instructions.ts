@@ -3,7 +3,7 @@
 // strangers: only regular files inside the project, none that may hold secrets, cut at a size, invisible characters shown. Files of the
 // same name elsewhere in the project are data. What their words count for is said in llm/context/instructions-text.ts.
 
-import { realpathSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { type InstructionText, instructionsText } from '../llm/context/instructions-text.ts';
 import { cleanLine, cleanText } from '../shared/clean-text.ts';
@@ -130,6 +130,8 @@ function createReader(root: string) {
 }
 
 function realPath(path: string): string | undefined {
+  // Most of them do not exist, and an exception costs several times as much as this.
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
   try {
     return realpathSync.native(path);
   } catch {

@@ -1,7 +1,8 @@
 // The journal in the hands of the session's one owner: append, flush, finish (DURABILITY 3).
-// Appends of one moment travel together, one batch is under way at a time, and a batch is one script: so a reply lost with the
-// connection, after which ioredis sends the batch again, neither doubles nor reorders anything. For the same reason a batch that
-// Redis refuses because it cannot write now (a full disk, full memory) waits and is sent again: the turn pauses where it is.
+// Appends of one moment travel together, those of a message's last moment with its end, one batch is under way at a time, and a batch
+// is one script: so a reply lost with the connection, after which ioredis sends the batch again, neither doubles nor reorders anything.
+// For the same reason a batch that Redis refuses because it cannot write now (a full disk, full memory) waits and is sent again: the
+// turn pauses where it is.
 
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -69,7 +70,8 @@ export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
   let finished = false;
   let fenced: Fenced | null = null;
   let sending: Promise<void> | null = null;
-  let wanted = Promise.withResolvers<void>();
+  let isUnderWay = false;
+  let hurry: (() => void) | null = null;
 
   /** Nothing more is written: all that waits, and all that is still appended, is refused. */
   const fence = (verdict: string): Fenced => {
@@ -81,11 +83,22 @@ export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
     return fenced;
   };
 
+  /** Nobody waits yet: what is appended in the next moment travels along, with one fsync for all of it. */
+  const gathered = (): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, GATHER_MS);
+      hurry = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+
   const sendAll = async (): Promise<void> => {
-    // Nobody waits yet: what is appended in the next moment travels along, with one fsync for all of it.
-    await Promise.race([wanted.promise, delay(GATHER_MS)]);
+    await gathered();
+    hurry = null;
     while (queued.length > 0) {
       const batch = queued.splice(0, BATCH_EVENTS);
+      isUnderWay = true;
       try {
         const texts = batch.map(({ text }) => text);
         const [verdict] = await patiently(own.waits, () =>
@@ -93,18 +106,26 @@ export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
         );
         killPoint('journal:appended');
         if (verdict !== 'ok') throw fence(verdict);
-        sent += batch.length;
-        own.pen?.note(`${own.epoch}-${sent}`);
-        for (const entry of batch) entry.settled.resolve(entry.id);
+        arrived(batch);
       } catch (error) {
-        // Closed by us, or refused for good: the events of later batches must not overtake.
-        const cause = fenced ?? (error as Error);
-        for (const entry of [...batch, ...queued.splice(0)]) entry.settled.reject(cause);
-        fenced ??= new Fenced(`The journal of session ${own.sid} cannot be written: ${cause.message}`);
+        lost(batch, error);
       }
+      isUnderWay = false;
     }
     sending = null;
-    wanted = Promise.withResolvers<void>();
+  };
+
+  const arrived = (batch: readonly Queued[], more = 0): void => {
+    sent += batch.length + more;
+    own.pen?.note(`${own.epoch}-${sent}`);
+    for (const entry of batch) entry.settled.resolve(entry.id);
+  };
+
+  /** Closed by us, or refused for good: the events of later batches must not overtake. */
+  const lost = (batch: readonly Queued[], error: unknown): void => {
+    const cause = fenced ?? (error as Error);
+    for (const entry of [...batch, ...queued.splice(0)]) entry.settled.reject(cause);
+    fenced ??= new Fenced(`The journal of session ${own.sid} cannot be written: ${cause.message}`);
   };
 
   const append = (event: JournalEvent): Promise<string> => {
@@ -119,9 +140,18 @@ export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
   };
 
   const flushed = async (): Promise<void> => {
-    if (sending !== null) wanted.resolve();
+    hurry?.();
     while (sending !== null) await sending;
     if (fenced !== null) throw fenced;
+  };
+
+  /** What is not under way and fits beside the end travels with it. */
+  const takeLast = async (): Promise<readonly Queued[]> => {
+    if (isUnderWay || queued.length >= BATCH_EVENTS) await flushed();
+    if (fenced !== null) throw fenced;
+    const last = queued.splice(0);
+    hurry?.();
+    return last;
   };
 
   return {
@@ -133,7 +163,7 @@ export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
     flushed,
     async finish(event) {
       finished = true;
-      await flushed();
+      const last = await takeLast();
       const workspace = keys.workspace(own.ws);
       const { meta, log, inbox, changes } = session;
       const owners = keys.owners(hostname());
@@ -142,13 +172,20 @@ export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
       const [verdict, next, mode] = await patiently(own.waits, () =>
         redis.odone(
           [meta, log, inbox, changes, owners, workspace.pending, workspace.sessions],
-          [own.epoch, sent + 1, own.seq, own.sid, Date.now(), text],
+          [own.epoch, sent + 1, own.seq, own.sid, Date.now(), ...last.map((entry) => entry.text), text],
         ),
-      );
+      ).catch((error: unknown) => {
+        lost(last, error);
+        throw error;
+      });
       killPoint('journal:finished');
-      if (verdict !== 'ok') throw fence(verdict);
+      if (verdict !== 'ok') {
+        const cause = fence(verdict);
+        lost(last, cause);
+        throw cause;
+      }
       appended += 1;
-      own.pen?.note(`${own.epoch}-${appended}`);
+      arrived(last, 1);
       return next === 0 ? null : { sid: own.sid, seq: next, mode: modeOf(mode), gen: 0 };
     },
     async leave() {

@@ -11,7 +11,7 @@ import { MODES } from '../shared/modes.ts';
 import { Fenced } from '../shared/ports.ts';
 import type { Owner } from './journal.ts';
 import { keys, PREFIX, turnsQueue } from './keys.ts';
-import { isAlive } from './process-identity.ts';
+import { isAlive, selfIdentity } from './process-identity.ts';
 import type { RedisHandle } from './redis.ts';
 import type { Turn } from './turn-ticket.ts';
 import { waitingTurns } from './waiting-turns.ts';
@@ -104,7 +104,8 @@ export async function openTurnQueue(
     try {
       const next = await processor({ sid, seq, mode, gen, job: { id: jobId, token } }, own.abort.signal);
       killPoint('queue:promoting');
-      if (next !== null) await add(next);
+      // Not waited for: it leaves with the end of this job, and the sweep finds what was lost.
+      if (next !== null) add(next).catch(onError);
     } catch (error) {
       if (!(error instanceof Fenced)) throw error;
       // Somebody else has the session, or the next sweep wakes it: nothing failed. On closing it waits for whoever comes.
@@ -178,7 +179,9 @@ async function putBackDeadOwners(handle: RedisHandle, ws: string, queue: Queue<T
   const owners = Object.values(await handle.client.hgetall(keys.owners(hostname()))).map(
     (text) => JSON.parse(text) as Owner,
   );
-  const dead = owners.filter((owner) => owner.ws === ws && owner.jobId !== '' && !isAlive(owner));
+  const self = selfIdentity();
+  const isSelf = ({ pid, startTime }: Owner) => pid === self.pid && startTime === self.startTime;
+  const dead = owners.filter((owner) => owner.ws === ws && owner.jobId !== '' && !isSelf(owner) && !isAlive(owner));
   await Promise.all(
     dead.map(async (owner) => {
       const job: Job<TurnData> | undefined = await queue.getJob(owner.jobId);
@@ -198,10 +201,12 @@ async function wakeSessions(
   const redis = handle.client;
   const wake = async (turn: Turn): Promise<void> => {
     const { sid, seq, gen } = turn;
-    const job = await queue.getJob(jobIdOf(sid, seq, gen));
     if (running.has(turnKey(turn))) return;
-    if (job === undefined) await add(turn);
-    else if (job.finishedOn !== undefined) {
+    // Most have a job that waits its turn, and there may be thousands: two of its fields say so.
+    const [name, finishedOn] = await redis.hmget(queue.toKey(jobIdOf(sid, seq, gen)), 'name', 'finishedOn');
+    if (running.has(turnKey(turn))) return;
+    if (name === null) await add(turn);
+    else if (finishedOn !== null) {
       const revived = await redis.orevive([keys.session(sid).meta], [seq, gen]);
       if (revived !== -1) await add({ ...turn, gen: revived });
     }

@@ -42,6 +42,8 @@ export interface RecorderPorts {
 
 export function createRecorder(ports: RecorderPorts): Recorder {
   let tail: Promise<void> | null = null;
+  /** Why an event did not get as far as the journal. */
+  let broken: { readonly cause: unknown } | null = null;
   let last: Promise<void> = Promise.resolve();
 
   const append = (event: JournalEvent, stored: JournalEvent): Promise<void> =>
@@ -65,8 +67,16 @@ export function createRecorder(ports: RecorderPorts): Recorder {
     const release = () => {
       if (tail === sent) tail = null;
     };
-    sent.then(release, release);
+    sent.then(release, (cause: unknown) => {
+      broken ??= { cause };
+      release();
+    });
     return sent.then(() => appended);
+  };
+
+  /** Everything recorded so far is the journal's. */
+  const handedOver = async (): Promise<void> => {
+    while (tail !== null) await tail.catch(() => {});
   };
 
   return {
@@ -81,7 +91,7 @@ export function createRecorder(ports: RecorderPorts): Recorder {
       ports.onRecorded(event);
     },
     async flushed() {
-      while (tail !== null) await tail.catch(() => {});
+      await handedOver();
       const all = last;
       await ports.journal.flushed().catch(() => {});
       await all;
@@ -89,8 +99,11 @@ export function createRecorder(ports: RecorderPorts): Recorder {
       if (sure !== null) await sure;
     },
     async finish(event, finish) {
+      const stored = isLarge(event) ? await withBlob(event, ports.putBlob) : event;
+      await handedOver();
+      if (broken) throw broken.cause;
+      const { id, next } = await finish(stored);
       await last;
-      const { id, next } = await finish(await withBlob(event, ports.putBlob));
       remember(ports.memory, event, id);
       ports.onDurable(id, event);
       return next;

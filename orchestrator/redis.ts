@@ -3,6 +3,7 @@
 // commands wait with it, and what had no answer is sent again, so commands carry explicit ids (DURABILITY 13).
 
 import { hostname } from 'node:os';
+import type { Writable } from 'node:stream';
 import type { Redis, RedisOptions } from 'ioredis';
 import { UserError } from '../shared/outcome.ts';
 import { isOlder, type Notice, OLDEST_REDIS, type PrivateServer, startPrivateServer } from './redis-server.ts';
@@ -86,6 +87,7 @@ async function open(target: RedisOptions, where: string): Promise<OdinRedis> {
     scripts: SCRIPTS,
   };
   const client = new Redis({ ...options, replyMapping: 'legacy' }) as OdinRedis;
+  client.on('connect', () => gatherWrites(client.stream));
   let cause: Error | undefined;
   client.on('error', (error: Error) => {
     cause ??= error;
@@ -102,6 +104,28 @@ async function open(target: RedisOptions, where: string): Promise<OdinRedis> {
   // worker would never again wait for work.
   client.options.lazyConnect = false;
   return client;
+}
+
+/**
+ * Commands of one moment leave in one write: those of all sessions that the same replies have moved on. For Redis they are one batch
+ * then, which it syncs to disk once.
+ */
+function gatherWrites(stream: Writable): void {
+  const write = stream.write.bind(stream);
+  let isGathering = false;
+  const release = (): void => {
+    isGathering = false;
+    stream.uncork();
+  };
+  const gather = (...args: Parameters<typeof write>): boolean => {
+    if (!isGathering) {
+      isGathering = true;
+      stream.cork();
+      process.nextTick(release);
+    }
+    return write(...args);
+  };
+  stream.write = gather as typeof stream.write;
 }
 
 function handleOf(client: OdinRedis, where: string, server: PrivateServer | null): RedisHandle {

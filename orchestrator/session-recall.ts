@@ -31,8 +31,11 @@ export interface SessionRecall {
   save(): void;
 }
 
-/** Sessions whose folds stay in memory. */
+/** Sessions whose folds stay in memory, however long they are; and how much more does, in characters of their conversations. */
 const KEPT_SESSIONS = 32;
+const KEPT_CHARS = 16_000_000;
+/** What the folds of a session take besides what is said in it. */
+const BASE_CHARS = 4_000;
 /** Events after which the next resume is worth a new snapshot. They cost it about 40 ms. */
 const SNAPSHOT_EVENTS = 1000;
 const IDLE_MS = 500;
@@ -47,7 +50,14 @@ export function createRecall(deps: {
   const memories = new Map<string, SessionMemory>();
   /** Events since the snapshot. */
   const unsaved = new Map<string, number>();
+  const sizes = createSizes();
   let timer: NodeJS.Timeout | null = null;
+
+  const forget = (sid: string): void => {
+    memories.delete(sid);
+    unsaved.delete(sid);
+    sizes.delete(sid);
+  };
 
   const save = (): void => {
     if (timer !== null) clearTimeout(timer);
@@ -71,8 +81,8 @@ export function createRecall(deps: {
 
   const forgetOldest = (): void => {
     for (const sid of memories.keys()) {
-      if (memories.size <= KEPT_SESSIONS) break;
-      if (!deps.isRunning(sid)) memories.delete(sid);
+      if (memories.size <= KEPT_SESSIONS || sizes.sum() <= KEPT_CHARS) break;
+      if (!deps.isRunning(sid)) forget(sid);
     }
   };
 
@@ -93,19 +103,43 @@ export function createRecall(deps: {
       memories.delete(sid);
       memories.set(sid, memory);
       unsaved.set(sid, (unsaved.get(sid) ?? 0) + fresh.length);
-      forgetOldest();
       const from = fresh.findIndex(({ event }) => event.type === 'msg.start' && event.seq === seq);
       return { memory, past: from < 0 ? [] : fresh.slice(from).map(({ event }) => event) };
     },
     ended(sid, events) {
       const sum = (unsaved.get(sid) ?? 0) + events;
       unsaved.set(sid, sum);
+      const memory = memories.get(sid);
+      if (memory) sizes.note(sid, memory.history.messages);
       if (sum >= SNAPSHOT_EVENTS) saveWhenIdle();
+      forgetOldest();
     },
-    drop(sid) {
-      memories.delete(sid);
-      unsaved.delete(sid);
-    },
+    drop: forget,
     save,
   };
 }
+
+/** About how long the conversations are that are kept; only what is new in one is measured. */
+function createSizes() {
+  const known = new Map<string, { readonly messages: number; readonly chars: number }>();
+  let sum = 0;
+  const drop = (sid: string): void => {
+    sum -= known.get(sid)?.chars ?? 0;
+    known.delete(sid);
+  };
+  return {
+    note(sid: string, messages: readonly unknown[]) {
+      const before = known.get(sid);
+      // Made smaller in between, it is measured anew.
+      const from = before && before.messages <= messages.length ? before : { messages: 0, chars: BASE_CHARS };
+      const chars = messages.slice(from.messages).reduce<number>((all, one) => all + charsIn(one), from.chars);
+      drop(sid);
+      known.set(sid, { messages: messages.length, chars });
+      sum += chars;
+    },
+    delete: drop,
+    sum: () => sum,
+  };
+}
+
+const charsIn = (message: unknown): number => JSON.stringify(message).length;

@@ -239,8 +239,9 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       deps.begun(sid);
       if (signal.aborted) leave();
       const end = await turn.end.catch(bugEnd);
-      await Promise.all([recorder.flushed(), stream.flush()]);
-      await steering.settled();
+      await stream.flush();
+      // All else that is not durable yet goes with the message's end.
+      if (!steering.isSettled()) await recorder.flushed().then(() => steering.settled());
       const next = await finish(end);
       titles.ask(given, start, (id, event) => deps.bus.publish(sid, () => view.journaled(id, event)));
       return next;

@@ -19,6 +19,8 @@ export interface Steering {
   recorded(event: JournalEvent): void;
   /** Out of the queue as soon as it is in the journal. */
   durable(event: JournalEvent): void;
+  /** Whether nothing that was told is in the queue. */
+  isSettled(): boolean;
   /** Resolves when all that was told is out of the queue: before that the message must not end, or it would be run too. */
   settled(): Promise<void>;
 }
@@ -62,6 +64,7 @@ export function createSteering(deps: {
         ),
       );
     },
+    isSettled: () => told.size === 0,
     async settled() {
       await Promise.all(leaving.values());
       await Promise.all([...told].map(takeOut));

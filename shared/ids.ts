@@ -1,6 +1,6 @@
 // Identifiers and hashes. Everything that is written to Redis or disk is named by one of these.
 
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
@@ -8,10 +8,20 @@ const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 export function ulid(nowMs: number = Date.now()): string {
   let time = '';
   for (let rest = nowMs, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) time = CROCKFORD.charAt(rest % 32) + time;
+  if (taken === pool.length) {
+    randomFillSync(pool);
+    taken = 0;
+  }
   let random = '';
-  for (const byte of randomBytes(16)) random += CROCKFORD.charAt(byte & 31);
+  for (const byte of pool.subarray(taken, taken + RANDOM_CHARS)) random += CROCKFORD.charAt(byte & 31);
+  taken += RANDOM_CHARS;
   return time + random;
 }
+
+/** Asking the system for random bytes costs more than all else here, so many are fetched at a time; each is used once. */
+const RANDOM_CHARS = 16;
+const pool = new Uint8Array(64 * RANDOM_CHARS);
+let taken = pool.length;
 
 export function sha256(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('hex');

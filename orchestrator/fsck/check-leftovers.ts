@@ -6,12 +6,10 @@ import type { Marks } from '../journal-marks.ts';
 import { isAlive, type ProcessIdentity } from '../process-identity.ts';
 import { lockFilePath } from '../process-lock-file.ts';
 import type { Finding } from './finding.ts';
-import type { Quarantine } from './quarantine.ts';
 
 export interface LeftoverCheck {
   readonly home: string;
   readonly marks: Marks;
-  readonly quarantine: Quarantine;
   /** Sessions that exist, in Redis or as files. */
   readonly sessions: ReadonlySet<string>;
   /** False when sessions may be elsewhere too. */
@@ -19,7 +17,7 @@ export interface LeftoverCheck {
 }
 
 export async function checkLeftovers(check: LeftoverCheck): Promise<readonly Finding[]> {
-  return [...(await lockFiles()), ...(await lostSessions(check)), ...(await snapshots(check))];
+  return [...(await lockFiles()), ...lostSessions(check), ...(await snapshots(check))];
 }
 
 /** Where the kernel has no locks that die with their holder; elsewhere there are none of these. */
@@ -50,23 +48,20 @@ function holds(text: string): boolean {
 }
 
 /** A mark says that a session was run here. */
-async function lostSessions({
-  home,
-  marks,
-  sessions,
-  knowsAll,
-  quarantine,
-}: LeftoverCheck): Promise<readonly Finding[]> {
+function lostSessions({ home, marks, sessions, knowsAll }: LeftoverCheck): readonly Finding[] {
   if (!knowsAll) return [];
-  const lost = (await marks.list()).filter((sid) => !sessions.has(sid));
+  const lost = marks.list().filter((sid) => !sessions.has(sid));
   return lost.map((sid) => ({
     severity: 'error',
     code: 'session_lost',
     where: sid,
     message: `It has run here up to event ${marks.read(sid)?.id ?? 'unknown'}, and is neither in Redis nor in a file: Redis came back with older data. Restore a newer copy of ${join(home, 'redis')}.`,
     repair: {
-      what: 'accept the loss: move its mark to the quarantine',
-      run: () => quarantine(join(home, 'marks', sid)),
+      what: 'accept the loss: forget its mark',
+      run: async () => {
+        marks.drop(sid);
+        return undefined;
+      },
     },
   }));
 }

@@ -61,7 +61,7 @@ export async function runFsck(
   }
   const blobs = await checkBlobs({ home, quarantine, needed, mentioned, knowsAll: isPrivate, now });
   findings.push(...blobs.findings);
-  findings.push(...(await checkLeftovers({ home, marks, quarantine, sessions, knowsAll: isPrivate })));
+  findings.push(...(await checkLeftovers({ home, marks, sessions, knowsAll: isPrivate })));
 
   const lines = await settle(findings, repair, home);
   return {
