@@ -42,7 +42,8 @@ export interface ResumedEdit {
 
 /** Of an operation with several intents only the last counts: the others were not carried out. */
 export async function resumeEdit(files: Files, intent: FileIntent): Promise<Outcome<ResumedEdit>> {
-  removeLeftOver(intent.path);
+  // Under its lock: others have begun to change the file already, with a temporary file of the same name.
+  await files.locks.with(intent.path, 'write', async () => removeLeftOver(intent.path));
   // No new intent: the one that is journaled says all that this does.
   const moved = await moveChange(files, intent, 'redo', async () => {});
   if (!moved.ok) {

@@ -142,3 +142,18 @@ test('E14: an interrupted change is made, recognised as made, or reported', asyn
   expect(readFileSync(path, 'utf8')).toBe('three\n');
   expect(fileIntentOf({ kind: 'command' })).toBeUndefined();
 });
+
+test('DURABILITY 8: who finishes an interrupted change leaves alone what another change of the same file is about to put there', async () => {
+  const path = bench.put('f.txt', 'one\n');
+  must(await bench.port.read(path));
+  await write(path, 'two\n');
+  const intent = fileIntentOf(bench.intents[0] ?? null);
+  if (!intent) throw new Error('no intent');
+  const resumed: ReturnType<typeof resumeEdit>[] = [];
+  const outcome = await bench.port.write(path, 'three\n', async () => {
+    resumed.push(resumeEdit(bench.files, intent));
+  });
+  must(outcome);
+  expect(codeOf((await resumed[0]) ?? outcome)).toBe('conflict');
+  expect(readFileSync(path, 'utf8')).toBe('three\n');
+});
