@@ -118,6 +118,20 @@ const SCRIPTS: Readonly<Record<string, CrashScript>> = {
       return { goals: await fightForSession(folder, claims) };
     },
   },
+  freeze: {
+    kills: 4,
+    async run(folder, freezes, random) {
+      const { freezeOwners } = await import('./freeze.ts');
+      return await freezeOwners(folder, { freezes, edits: freezes * 1200, leaseMs: 4_000 }, random);
+    },
+  },
+  netns: {
+    kills: 4,
+    async run(folder, cuts, random) {
+      const { cutOff } = await import('./netns.ts');
+      return await cutOff(folder, cuts, random);
+    },
+  },
   'disk-full': {
     kills: 4,
     async run(folder) {
