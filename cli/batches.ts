@@ -1,5 +1,6 @@
 // What the commands of `odin batch` and `odin worker` share: Redis, the batches in it, their queues, and a runner for those that run tasks.
 
+import type { AgentRunner } from '../orchestrator/agents/remote/runner.ts';
 import type { ModelPair, PermissionPolicy } from '../orchestrator/api.ts';
 import type { Access, QueueOf } from '../orchestrator/batch/jobs.ts';
 import type { BatchRunner } from '../orchestrator/batch/runner.ts';
@@ -17,6 +18,8 @@ export interface Batches {
   readonly queueOf: QueueOf;
   readonly log: Log;
   run(options: RunHere): Promise<BatchRunner>;
+  /** Takes subagents of other Odins. */
+  runAgents(options: Omit<RunHere, 'roles'>): Promise<AgentRunner>;
 }
 
 export interface RunHere {
@@ -77,6 +80,10 @@ export async function withBatches<T>(use: (batches: Batches) => Promise<T>, keyF
       async run(options) {
         const { startBatchRunner } = await import('../orchestrator/batch/runner.ts');
         return startBatchRunner({ ...options, home: place.home, handle, key, log, notice: tell });
+      },
+      async runAgents(options) {
+        const { startAgentRunner } = await import('../orchestrator/agents/remote/runner.ts');
+        return startAgentRunner({ ...options, home: place.home, handle, key, log, notice: tell });
       },
     });
   } finally {

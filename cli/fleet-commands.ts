@@ -1,11 +1,11 @@
 // `odin batch`, `odin worker` and `odin workers` with their options, for program.ts.
 
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { MODES, type Mode } from '../shared/modes.ts';
 import { tokensOption, usdOption, wholeNumber } from './budget-options.ts';
 import type { RunTasksOptions, SubmitBatchOptions } from './commands/batch.ts';
 import type { ResultsOptions } from './commands/batch-results.ts';
-import type { WorkerOptions } from './commands/worker.ts';
+import type { WorkerOptions, WorkerRole } from './commands/worker.ts';
 
 type Settle = (running: Promise<number>) => Promise<void>;
 
@@ -14,6 +14,12 @@ const BATCH_HELP = 'id of a batch, the beginning of one, or "last"';
 const jsonOption = (what: string) => new Option('--json', what);
 
 const countOrNone = (text: string): number => (text === '0' ? 0 : wholeNumber(text));
+
+function workerRoles(text: string): readonly WorkerRole[] {
+  const roles = text.split(',').map((role) => role.trim());
+  if (roles.every((role): role is WorkerRole => role === 'agents' || role === 'batch')) return roles;
+  throw new InvalidArgumentError('Roles are agents and batch, with a comma between them.');
+}
 
 /** For the commands that may run tasks themselves. */
 const runOptions = (command: Command, runHelp: string): Command =>
@@ -114,7 +120,13 @@ export function addBatch(program: Command, settle: Settle, version: string): voi
 export function addWorkers(program: Command, settle: Settle, version: string): void {
   program
     .command('worker')
-    .description('take tasks of batches until it is told to stop (docs/workers.md)')
+    .description('take tasks of batches, and subagents of other Odins, until it is told to stop (docs/workers.md)')
+    .addOption(
+      new Option(
+        '--roles <roles>',
+        'what it takes: agents, batch, or both with a comma (default: worker.roles of the settings, else batch)',
+      ).argParser(workerRoles),
+    )
     .addOption(
       new Option(
         '--concurrency <n>',

@@ -45,6 +45,8 @@ export interface TaskPlace {
   readonly handle: RedisHandle;
   readonly pool: HeavyPool;
   /** What its calls of models reserve from, beyond the message's and the session's. */
+  /** It is a subagent of another Odin's: what it is told to be, and the tools that it has of its mode's. */
+  readonly agent?: { readonly role: string; readonly tools: readonly string[] };
   readonly scope?: Scope;
 }
 

@@ -159,12 +159,27 @@ const worker = z
       .optional(),
     allow: commands('Commands that its tasks may run, as beginnings of command lines.').optional(),
     concurrency: count('Tasks at a time. Default 4.').max(500).optional(),
+    roles: z
+      .array(z.enum(['agents', 'batch']))
+      .min(1)
+      .describe('What it takes: subagents of other Odins, tasks of batches. Default batch.')
+      .optional(),
   })
   .describe('What `odin worker` does on this machine.');
+
+const agents = z
+  .strictObject({
+    remote: z
+      .enum(['never', 'prefer'])
+      .describe('prefer: subagents go to workers that take them (docs/agents.md), when some are there. Default never.')
+      .optional(),
+  })
+  .describe('Where subagents work.');
 
 export const userConfigSchema = z
   .strictObject({
     ...shared,
+    agents: agents.optional(),
     worker: worker.optional(),
     providerLimits: z
       .record(

@@ -49,6 +49,8 @@ export interface Config {
   readonly providerLimits: NonNullable<UserConfig['providerLimits']>;
   /** What `odin worker` does on this machine: the user's alone. */
   readonly worker: NonNullable<UserConfig['worker']>;
+  /** Where subagents work: the user's alone. */
+  readonly agents: NonNullable<UserConfig['agents']>;
   readonly budget: BudgetSettings;
   /** What the user says of models' windows and prices. */
   readonly models: Readonly<Record<string, ModelOverride>>;
@@ -121,6 +123,7 @@ function settle(project: ProjectConfig, user: UserConfig, status: TrustStatus): 
     tools: mergeToolSettings(user.tools, project.tools),
     providers: user.providers ?? {},
     worker: user.worker ?? {},
+    agents: user.agents ?? {},
     providerLimits: user.providerLimits ?? {},
     budget,
     models: user.models ?? {},
@@ -254,6 +257,9 @@ function unknownKey(
   }
   if (key === 'worker' && path.length === 0 && kind === 'project') {
     return `"worker" belongs in the user's own config, not in a project's: a repository must not say what a worker may do.`;
+  }
+  if (key === 'agents' && path.length === 0 && kind === 'project') {
+    return `"agents" belongs in the user's own config, not in a project's: a repository must not say where its files go.`;
   }
   if (key === 'providerLimits' && path.length === 0 && kind === 'project') {
     return `"providerLimits" belongs in the user's own config, not in a project's: it holds for all projects.`;

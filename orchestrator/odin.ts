@@ -2,7 +2,7 @@
 
 import { NO_PERMISSIONS } from '../agent/permissions-memory.ts';
 import { cleanText } from '../shared/clean-text.ts';
-import type { Question } from '../shared/events.ts';
+import { MAIN_AGENT, type Question } from '../shared/events.ts';
 import { opId, ulid } from '../shared/ids.ts';
 import type { Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
@@ -104,6 +104,11 @@ function facade(world: World, ownership: Ownership): Odin {
     },
     questions: () => readQuestions(world),
     async answer(questionId, decision, { by, word }) {
+      if (id === MAIN_AGENT && word.type === 'say') {
+        // Of a task, which nobody else runs.
+        if (await ownership.owned()?.runner.agent(sid, id, { ...word, text: scrub(word.text) })) return;
+        throw new UserError('Nothing runs here that could be told.');
+      }
       const { permissions } = ownership;
       const isMeant = ({ id }: Question) => questionId !== '' && id.startsWith(questionId);
       const here = permissions.waiting().filter(isMeant);

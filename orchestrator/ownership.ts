@@ -10,6 +10,7 @@ import { UserError } from '../shared/outcome.ts';
 import type { PermissionAnswer } from '../shared/ports.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
 import { createStreamView } from '../shared/stream-view.ts';
+import { asAgent } from './agents/as-agent.ts';
 import { withAgentFiles } from './agents/with-agent-files.ts';
 import type { AloneOrder } from './alone-order.ts';
 import type { ModelPair } from './api.ts';
@@ -335,6 +336,7 @@ function createRunner(
       access: (model) => models.access?.(model) ?? null,
       files: () => world.agentFiles(),
       async ended(agentSid) {
+      remote: () => world.remoteAgents(),
         const exec = world.commands.portFor(agentSid);
         await Promise.all(exec.list().map(({ id }) => exec.stop(id)));
         world.forget(agentSid);
@@ -398,7 +400,7 @@ function createRunner(
     takeOutTold: (sid, queued) => world.inbox.takeOutTold(sid, queued),
     ...place,
     now: Date.now,
-    turnDeps,
+    turnDeps: asAgent(turnDeps, world.options.task?.agent),
   });
 }
 

@@ -6,7 +6,7 @@ import { type LoopDeps, type LoopEnd } from '../agent/loop-deps.ts';
 import type { ModelTable } from '../llm/model-info.ts';
 import type { AgentsPort } from '../shared/agents-port.ts';
 import { type Tool, type ToolResponse, toolSpec } from '../shared/define-tool.ts';
-import type { EventOf, JournalEvent, ToolCallSummary } from '../shared/events.ts';
+import { type EventOf, type JournalEvent, MAIN_AGENT, type ToolCallSummary } from '../shared/events.ts';
 import type { Mode } from '../shared/modes.ts';
 import type { Outcome } from '../shared/outcome.ts';
 import type { Agents } from './agents/agents.ts';
@@ -57,7 +57,7 @@ export interface RunningTurn {
   onRecorded(event: JournalEvent): void;
   /** Journals a cancel request; the turn then ends by itself, soon. */
   cancel(by: string): void;
-  /** Cancels one subagent, or tells it something; false when it does not work. Absent: it has none. */
+  /** Cancels one subagent, or tells it, or the message's own agent, something; false when it does not work. Absent: it has none. */
   agent?(id: string, word: AgentWord): Promise<boolean>;
   /** Stops all effects without a word in the journal: the process leaves, the turn can be resumed. */
   abandon(): void;
@@ -105,6 +105,10 @@ export function startTurn(
       if (loop.isOver()) void agents?.then((all) => all.cancelAll(by));
     },
     async agent(id, word) {
+      if (id === MAIN_AGENT && word.type === 'say') {
+        own.record({ type: 'word', seq: start.seq, text: word.text, by: word.by, at: deps.now() });
+        return true;
+      }
       const all = await agents;
       if (!all) return false;
       return word.type === 'cancel' ? all.cancel(id, word.by) : all.say(id, word.text, word.by);

@@ -1,6 +1,7 @@
 // What an Odin process opens and closes: Redis, the workspace, the files, the pools, the settings. It decides nothing and runs
 // nothing; who owns the workspace is ownership.ts, the facade is odin.ts.
 
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { createModelTable, type ModelTable } from '../llm/model-info.ts';
 import type { FilesPort } from '../shared/files-port.ts';
@@ -9,6 +10,7 @@ import type { SmallModelPort } from '../shared/ports.ts';
 import { createScrub, type Scrub } from '../shared/scrub.ts';
 import type { SearchPort } from '../shared/search-port.ts';
 import { type AgentFile, readAgentFiles } from './agents/agent-files.ts';
+import type { RemoteAgents } from './agents/remote/remote-agents.ts';
 import type { ModelPair, OpenOptions } from './api.ts';
 import { openArchive } from './archive.ts';
 import { type Blobs, openBlobs } from './blobs.ts';
@@ -24,6 +26,7 @@ import { openCommandHooks } from './hooks/command-hooks.ts';
 import type { Hook } from './hooks/hook.ts';
 import { type Inbox, openInbox } from './inbox.ts';
 import { type Instructions, readInstructions } from './instructions.ts';
+import { jobKeyFile } from './jobs/job-key.ts';
 import { workspaceId } from './keys.ts';
 import { type Log, openLog } from './log.ts';
 import { createToolbox, type Toolbox } from './middleware/toolbox.ts';
@@ -66,6 +69,8 @@ export interface World {
   readonly agentThreads: AgentThreads;
   /** Custom subagents, as they were when they were first asked for: the planner's prompt is to stay as it is. */
   agentFiles(): readonly AgentFile[];
+  /** Subagents that work with workers; null when there can be none: no key of jobs, or it is a worker's own task. */
+  remoteAgents(): Promise<RemoteAgents | null>;
   /** The caller's, then those of the settings. */
   readonly hooks: readonly Hook[];
   readonly scrub: Scrub;
@@ -134,6 +139,7 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
   const ports = new Map<string, FilesPort>();
   const toolbox = createToolbox(config.tools, options.middleware ?? []);
   let agentFiles: readonly AgentFile[] | null = null;
+  let remoteAgents: Promise<RemoteAgents | null> | null = null;
   const agentThreads = openAgentThreads(options.agentThreads);
   const ended = () => toolbox.filesMayHaveChanged();
   const commandHooks = openCommandHooks(config.hooks, { root, env: process.env, ended });
@@ -163,6 +169,14 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
       agentFiles ??= readAgentFiles({ root, home, trusted: isFolderTrusted(home, root) }, notice);
       return agentFiles;
     },
+    async remoteAgents() {
+      if (task || !existsSync(jobKeyFile(home))) return null;
+      const isPreferred = config.agents.remote === 'prefer';
+      remoteAgents ??= import('./agents/remote/remote-agents.ts').then(({ openRemoteAgents }) =>
+        openRemoteAgents({ home, root, handle, files, scrub, log, isPreferred }),
+      );
+      return remoteAgents;
+    },
     hooks: [...(options.hooks ?? []), ...commandHooks.hooks],
     scrub,
     log,
@@ -180,7 +194,7 @@ function worldOf(options: OpenOptions, root: string, handle: RedisHandle, config
     openQueue: () => openTurnQueue(handle, ws, (error) => log('the queue reports', { error: error.message })),
     leave: () => closing.abort(),
     async close() {
-      await agentThreads.close();
+      await Promise.all([agentThreads.close(), remoteAgents?.then((remote) => remote?.close())]);
       await commands.close();
       await commandHooks.close();
       await web.close();

@@ -1,9 +1,8 @@
-// `odin worker`: takes tasks of batches until it is told to stop. What they may do comes from the settings and options of this process
-// (SAFETY 6). The first signal drains it: no new tasks, and those that run have a while to end; the second puts them back at once.
+// `odin worker`: takes tasks of batches, subagents of other Odins, or both, until it is told to stop. What they may do comes from the settings
+// and options of this process (SAFETY 6). The first signal drains it: nothing new, and what runs has a while to end; the second puts it back.
 
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { BatchRunner } from '../../orchestrator/batch/runner.ts';
 import type { Config } from '../../orchestrator/config.ts';
 import { findRoot } from '../../orchestrator/workspace.ts';
 import { UserError } from '../../shared/outcome.ts';
@@ -14,7 +13,10 @@ import { permissionPolicy } from '../permission-options.ts';
 import { placeHere } from '../place.ts';
 import { settingsOf } from '../settings.ts';
 
+export type WorkerRole = 'agents' | 'batch';
+
 export interface WorkerOptions {
+  readonly roles?: readonly WorkerRole[];
   readonly concurrency?: number;
   readonly repo?: readonly string[];
   readonly keyFile?: string;
@@ -33,22 +35,26 @@ export async function work(options: WorkerOptions, version: string): Promise<num
   const models = await openModels(options, config);
   const { worker } = config;
   const projects = projectsOf(options.repo ?? worker.repos ?? ['.'], place.cwd);
+  const roles = options.roles ?? worker.roles ?? ['batch'];
   const concurrency = options.concurrency ?? worker.concurrency ?? CONCURRENCY;
   const permission = await permissionPolicy(
     { permission: worker.permission ?? 'accept-edits', allow: worker.allow ?? [] },
     false,
   );
   return await withBatches(async (batches) => {
-    const runner = await batches.run({
-      ...{ projects, permission, models, concurrency, version },
-      access: (worker.maxMode ?? 'edit') === 'edit' ? 'edit' : 'read',
-      roles: ['batch'],
-    });
+    const access = (worker.maxMode ?? 'edit') === 'edit' ? 'edit' : 'read';
+    const order = { projects, permission, models, concurrency, version, access } as const;
+    const runners: Runner[] = [];
+    for (const role of new Set(roles)) {
+      runners.push(await (role === 'agents' ? batches.runAgents(order) : batches.run({ ...order, roles: [role] })));
+    }
+    const what = roles.map((role) => (role === 'agents' ? 'agents' : 'tasks')).join(' and ');
+    const names = runners.map(({ id }) => id).join(', ');
     tell(
-      `Worker ${runner.id} takes ${concurrency} tasks at a time of ${[...projects.keys()].join(', ')}. Ctrl-C drains it.`,
+      `Worker ${names} takes ${concurrency} ${what} at a time of ${[...projects.keys()].join(', ')}. Ctrl-C drains it.`,
     );
-    const left = await untilTold(runner, concurrency, (options.drain ?? DRAIN_S) * 1000);
-    tell(left === 0 ? 'Nothing was left running.' : `${left} tasks were put back; another worker goes on with them.`);
+    const left = await untilTold(runners, concurrency * runners.length, (options.drain ?? DRAIN_S) * 1000);
+    tell(left === 0 ? 'Nothing was left running.' : `${left} ${what} were put back; another worker goes on with them.`);
     return EXIT.completed;
   }, options.keyFile);
 }
@@ -75,13 +81,20 @@ function projectsOf(
 
 const STATUS_MS = 1_000;
 
-/** Shows what it does until it is told to stop and has drained. Returns how many tasks were put back. */
-async function untilTold(runner: BatchRunner, concurrency: number, drainMs: number): Promise<number> {
+interface Runner {
+  readonly id: string;
+  load(): { readonly running: number; readonly done: number };
+  drain(graceMs: number): Promise<number>;
+  hurry(): void;
+}
+
+/** Shows what it does until it is told to stop and has drained. Returns how much was put back. */
+async function untilTold(runners: readonly Runner[], concurrency: number, drainMs: number): Promise<number> {
   const isTerminal = process.stderr.isTTY === true;
   let shown = '';
   let draining = false;
   const show = () => {
-    const { running, done } = runner.load();
+    const [running, done] = [sumOf(runners, 'running'), sumOf(runners, 'done')];
     const line = `${draining ? 'draining · ' : ''}${running} of ${concurrency} running · ${done} done`;
     if (isTerminal) process.stderr.write(`\r\u001b[K${line}`);
     else if (line !== shown && (running === 0 || shown === '')) tell(line);
@@ -90,7 +103,7 @@ async function untilTold(runner: BatchRunner, concurrency: number, drainMs: numb
   const timer = setInterval(show, STATUS_MS);
   const { promise: told, resolve: stop } = Promise.withResolvers<void>();
   const onSignal = () => {
-    if (draining) runner.hurry();
+    if (draining) for (const runner of runners) runner.hurry();
     stop();
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
@@ -100,10 +113,14 @@ async function untilTold(runner: BatchRunner, concurrency: number, drainMs: numb
     `${isTerminal ? '\n' : ''}Draining: what runs has ${drainMs / 1000} s to end. The same signal again puts it back at once.`,
   );
   try {
-    return await runner.drain(drainMs);
+    const left = await Promise.all(runners.map((runner) => runner.drain(drainMs)));
+    return left.reduce((sum, one) => sum + one, 0);
   } finally {
     clearInterval(timer);
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
     if (isTerminal) process.stderr.write('\n');
   }
 }
+
+const sumOf = (runners: readonly Runner[], what: 'running' | 'done'): number =>
+  runners.reduce((sum, runner) => sum + runner.load()[what], 0);

@@ -14,6 +14,8 @@ export interface AgentFile {
   readonly tools: readonly string[] | null;
   /** `provider/name`; only of a file that the user has made or accepted. */
   readonly model: string | null;
+  /** Whether it goes to a worker; null: as the settings say. Only of a file that the user has made or accepted. */
+  readonly where: 'local' | 'remote' | null;
   /** What the agent is told to be, marked with whose word it is. */
   readonly role: string;
   readonly isTrusted: boolean;
@@ -82,6 +84,9 @@ export function parseAgentFile(
   if (description === '') return wrong('its front matter has no description: say when to use it.');
   const mode = fields.get('mode') ?? '';
   if (mode !== '' && !isMode(mode)) return wrong(`there is no mode ${JSON.stringify(mode)}; it is ask, plan or edit.`);
+  const where = fields.get('where') ?? '';
+  if (where !== '' && where !== 'local' && where !== 'remote')
+    return wrong(`it works where: local or remote, not ${JSON.stringify(where)}.`);
   const tools = (fields.get('tools') ?? '')
     .replace(/^\[|\]$/g, '')
     .split(',')
@@ -95,6 +100,7 @@ export function parseAgentFile(
     mode: isMode(mode) ? mode : null,
     tools: named.length === 0 ? null : named,
     model: isTrusted ? fields.get('model') || null : null,
+    where: isTrusted && where !== '' ? where : null,
     role:
       body === ''
         ? ''
@@ -103,4 +109,4 @@ export function parseAgentFile(
   };
 }
 
-const FIELDS: ReadonlySet<string> = new Set(['description', 'mode', 'tools', 'model']);
+const FIELDS: ReadonlySet<string> = new Set(['description', 'mode', 'tools', 'model', 'where']);

@@ -3,7 +3,7 @@
 
 import { Left } from '../../agent/loop.ts';
 import type { LoopEnd } from '../../agent/loop-deps.ts';
-import { openAgents } from '../../shared/agents.ts';
+import { type OpenAgent, openAgents } from '../../shared/agents.ts';
 import type { AgentOrder, AgentReport, AgentsPort } from '../../shared/agents-port.ts';
 import type { EventOf, JournalEvent, Limits } from '../../shared/events.ts';
 import type { OpId } from '../../shared/ids.ts';
@@ -35,15 +35,30 @@ export function createAgents(
   const { parent, supplies } = deps;
   const hosts = new Map<string, AgentHost>();
 
-  const host = (spawn: EventOf<'agent.spawn'>, events: readonly JournalEvent[]): void => {
-    const agent = startAgent(deps, spawn, events);
+  const host = (agent: AgentHost): void => {
     hosts.set(agent.id, agent);
     agent.end.then(
       () => hosts.delete(agent.id),
       () => hosts.delete(agent.id),
     );
   };
-  for (const { spawn, events } of openAgents(past)) host(spawn, events);
+  const isForWorker = ({ spawn, placed }: OpenAgent): boolean =>
+    spawn.where === 'remote' && (placed === null || placed.worker !== null);
+  for (const open of openAgents(past)) {
+    if (isForWorker(open)) host(startWithWorker(deps, open));
+    else host(startAgent(deps, open.spawn, open.events));
+  }
+
+  /** Whether it goes to a worker; a line says so when it was to and cannot. */
+  const goesToWorker = async (spawn: EventOf<'agent.spawn'>): Promise<boolean> => {
+    const file = supplies.files().find(({ name }) => name === spawn.kind);
+    const remote = await supplies.remote();
+    if ((file?.where ?? (remote?.isPreferred ? 'remote' : 'local')) !== 'remote') return false;
+    if (await remote?.isServed(spawn.mode)) return true;
+    const text = `No worker takes agents of this project now: ${spawn.title} works here.`;
+    parent.record({ type: 'update', seq: start.seq, text, at: deps.now() });
+    return false;
+  };
 
   const spawnOf = (aid: string, op: OpId, order: AgentOrder, background: boolean): Outcome<EventOf<'agent.spawn'>> => {
     const file = order.kind === undefined ? null : supplies.files().find(({ name }) => name === order.kind);
@@ -96,14 +111,18 @@ export function createAgents(
   const agents: Agents = {
     async start(op, order, background) {
       const aid = agentIdOf(op);
-      if (hosts.has(aid) || parent.memory.state.agentResults.some(({ id }) => id === aid)) return ok(aid);
+      const isKnown = () => hosts.has(aid) || parent.memory.state.agentResults.some(({ id }) => id === aid);
+      if (isKnown()) return ok(aid);
       if (hosts.size >= MAX_AGENTS) {
         return fail('failed', 'too_many_agents', `${MAX_AGENTS} agents work already. Wait for some of them to end.`);
       }
-      const spawn = spawnOf(aid, op, order, background);
-      if (!spawn.ok) return spawn;
-      parent.record(spawn.value);
-      host(spawn.value, []);
+      const wanted = spawnOf(aid, op, order, background);
+      if (!wanted.ok) return wanted;
+      const isRemote = await goesToWorker(wanted.value);
+      if (isKnown()) return ok(aid);
+      const spawn = isRemote ? ({ ...wanted.value, where: 'remote' } as const) : wanted.value;
+      parent.record(spawn);
+      host(isRemote ? startWithWorker(deps, { spawn, events: [], placed: null }) : startAgent(deps, spawn, []));
       return ok(aid);
     },
     async result(id, signal) {
@@ -165,6 +184,23 @@ export function createAgents(
   };
 
   return agents;
+}
+
+/** Its side of the worker is loaded when it is needed; until then what is said to it waits. */
+function startWithWorker(deps: AgentHostDeps, open: OpenAgent): AgentHost {
+  const startHere = () => startAgent(deps, open.spawn, []);
+  const opened = Promise.all([import('./remote/remote-host.ts'), deps.supplies.remote()]).then(
+    // Without the key of the jobs no worker can be there.
+    ([{ startRemoteAgent }, remote]) => (remote ? startRemoteAgent(deps, remote, open, startHere) : startHere()),
+  );
+  return {
+    id: open.spawn.aid,
+    background: open.spawn.background,
+    cancel: (by) => void opened.then((host) => host.cancel(by)),
+    say: (text, by) => void opened.then((host) => host.say(text, by)),
+    abandon: () => void opened.then((host) => host.abandon()),
+    end: opened.then((host) => host.end),
+  };
 }
 
 const agentIdOf = (op: OpId): string => `a${op.replaceAll('.', '-')}`;

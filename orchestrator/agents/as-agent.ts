@@ -1,0 +1,13 @@
+// The messages of a session that is a subagent of another Odin's (SPEC O19): told to be one, with its own part of the tools, starting none.
+
+import type { TaskPlace } from '../api.ts';
+import type { RunnerDeps } from '../session-runner.ts';
+
+export const asAgent = (turnDeps: RunnerDeps['turnDeps'], agent: TaskPlace['agent']): RunnerDeps['turnDeps'] =>
+  agent === undefined
+    ? turnDeps
+    : (...args) => {
+        const { agents: _, tools, ...deps } = turnDeps(...args);
+        const own = new Set(agent.tools);
+        return { ...deps, role: agent.role, tools: (mode) => tools(mode).filter(({ name }) => own.has(name)) };
+      };
