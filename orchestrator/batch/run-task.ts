@@ -1,18 +1,19 @@
 // One task of a batch from its working copy to its result: a session in a copy of the project, one message in it, and what that has
 // changed as a patch. After a crash or a handing back it goes on where it stood, when the working copy is there; else it begins anew.
 
+import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Limits } from '../../shared/events.ts';
 import { ulid } from '../../shared/ids.ts';
 import { fail, type Outcome, ok, UserError } from '../../shared/outcome.ts';
+import { Fenced } from '../../shared/ports.ts';
 import { createScrub } from '../../shared/scrub.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
 import type { ModelPair, Odin, PermissionPolicy } from '../api.ts';
 import { archiveSession } from '../archive-move.ts';
 import type { Scope } from '../budget/ledger.ts';
-import { workspaceId } from '../keys.ts';
 import type { Log } from '../log.ts';
 import { openOdin } from '../odin.ts';
 import type { HeavyPool } from '../pool.ts';
@@ -21,9 +22,9 @@ import { removeTree } from './copy-tree.ts';
 import { filesOf } from './git.ts';
 import { accessOf } from './jobs.ts';
 import type { PatchShell } from './patch-shell.ts';
-import type { BatchStore, ItemResult, ItemStatus } from './store.ts';
+import type { BatchStore, ItemClaim, ItemResult, ItemStatus } from './store.ts';
 import type { Task } from './task.ts';
-import { taskFolder, type WorkingCopies } from './working-copy.ts';
+import type { WorkingCopies } from './working-copy.ts';
 
 export interface TaskDeps {
   readonly home: string;
@@ -45,6 +46,10 @@ export interface TaskOrder {
   readonly bid: string;
   readonly gen: number;
   readonly task: Task;
+  /** The folder that is the task's alone, also when it works in one that others share, and its workspace. */
+  readonly folder: string;
+  readonly ws: string;
+  readonly claim: Extract<ItemClaim, { readonly status: 'ok' }>;
   /** The project's root on this machine. */
   readonly root: string;
   readonly scope: Scope | null;
@@ -61,11 +66,10 @@ export interface TaskEnd {
   cleanUp(): Promise<void>;
 }
 
-/** Rejects with the signal's reason when that aborts; the task is then as it was left. */
+/** Rejects with the signal's reason when that aborts, and with Fenced when another process has the task; it is then as it was left. */
 export async function runTask(deps: TaskDeps, order: TaskOrder): Promise<TaskEnd> {
-  const { bid, gen, task, root, signal } = order;
+  const { task, folder, ws, root, signal } = order;
   const startedAt = Date.now();
-  const folder = taskFolder(deps.home, bid, task.id, gen);
   const isOwn = accessOf(task) === 'edit';
   const failed = (reason: string, answer: string): TaskEnd => ({
     result: { ...resultOf(deps, task, startedAt), status: 'failed', reason, answer },
@@ -74,14 +78,11 @@ export async function runTask(deps: TaskDeps, order: TaskOrder): Promise<TaskEnd
   });
   const repository = await deps.repositoryOf(root);
   if (repository === null) return failed('no_repository', `${root} is not in a git repository.`);
-  const inRepository = relative(repository, root);
-  // By the folder that is the task's alone, also when it works in one that others share.
-  const ws = workspaceId(join(folder, inRepository), deps.handle.scope);
-  const made = await copyFor(deps, order, { folder, ws, repository });
+  const made = await copyFor(deps, order, repository);
   if (!made.ok) return failed(made.failure.code, made.failure.message);
-  const copyRoot = join(made.value, inRepository);
+  const { copy, sid } = made.value;
+  const copyRoot = join(copy, relative(repository, root));
   signal.throwIfAborted();
-  const sid = await deps.store.session(bid, task.id, gen, ws, ulid());
   const odin = await openOdin({
     cwd: copyRoot,
     home: deps.home,
@@ -101,7 +102,7 @@ export async function runTask(deps: TaskDeps, order: TaskOrder): Promise<TaskEnd
   });
   let done: Done;
   try {
-    done = await runMessage(odin, deps.models, order, sid);
+    done = await runMessage(odin, deps, order, sid);
   } catch (error) {
     if (error instanceof UserError) return failed('refused', error.message);
     throw error;
@@ -137,15 +138,22 @@ export async function runTask(deps: TaskDeps, order: TaskOrder): Promise<TaskEnd
   };
 }
 
-/** The folder of the copy that the task works in: as it was left, when it has begun here. */
+/** The copy that the task works in, as it was left when it has begun here, and its session. */
 async function copyFor(
   { copies, store }: TaskDeps,
-  { bid, gen, task }: TaskOrder,
-  { folder, ws, repository }: { readonly folder: string; readonly ws: string; readonly repository: string },
-): Promise<Outcome<string>> {
-  if (accessOf(task) === 'read') return copies.shared(folder, bid, repository, task.base);
-  if (await store.hasSession(bid, task.id, gen, ws)) return ok(folder);
-  return copies.own(folder, bid, repository, task.base);
+  { bid, gen, task, folder, ws, claim }: TaskOrder,
+  repository: string,
+): Promise<Outcome<{ readonly copy: string; readonly sid: string }>> {
+  const { sid, isFresh } = claim;
+  const isOwn = accessOf(task) === 'edit';
+  if (isOwn && !isFresh && existsSync(folder)) return ok({ copy: folder, sid });
+  const made = await copies[isOwn ? 'own' : 'shared'](folder, bid, repository, task.base);
+  if (!made.ok) return made;
+  // What it had changed in a copy that is gone is not in this one, so the task begins anew.
+  const isLost = isOwn && !isFresh && (await store.hasMessages(sid));
+  const session = isLost ? ulid() : sid;
+  if (isLost) await store.renewSession(bid, task.id, gen, ws, session);
+  return ok({ copy: made.value, sid: session });
 }
 
 type Done = Extract<StreamEvent, { readonly type: 'AgentDone' }>;
@@ -154,12 +162,14 @@ const POLL_MS = 50;
 
 async function runMessage(
   odin: Odin,
-  models: ModelPair,
-  { bid, gen, task, signal, cancelled }: TaskOrder,
+  { models, store }: TaskDeps,
+  { bid, gen, task, claim, signal, cancelled }: TaskOrder,
   sid: string,
 ): Promise<Done> {
   // Another process that has this copy still is on its way out, or silent: then it is ended, in time.
   while (!odin.owner) await delay(POLL_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
+  // Somebody who has it since may even have ended it, and its session with it, which is not to be begun again.
+  if (!(await store.isNewest(bid, task.id, claim.epoch))) throw new Fenced('The task has another claim.');
   const { seq } = await odin.submit(sid, {
     mode: task.mode,
     body: task.prompt,

@@ -6,6 +6,7 @@ import { ulid } from '../../shared/ids.ts';
 import { Fenced } from '../../shared/ports.ts';
 import type { ModelPair, PermissionPolicy } from '../api.ts';
 import type { JobProcessor } from '../jobs/job-queue.ts';
+import { workspaceId } from '../keys.ts';
 import type { Log } from '../log.ts';
 import { openHeavyPool } from '../pool.ts';
 import { isAlive, selfIdentity, selfPlace } from '../process-identity.ts';
@@ -17,10 +18,10 @@ import { clearLeftovers } from './leftovers.ts';
 import { openPatchShell } from './patch-shell.ts';
 import { runTask, type TaskEnd } from './run-task.ts';
 import { createSlots } from './slots.ts';
-import { type ItemRun, openBatchStore, taskHash } from './store.ts';
+import { type BatchStatus, type BatchStore, type ItemRun, openBatchStore, taskHash } from './store.ts';
 import type { Task } from './task.ts';
 import { BEAT_MS, beat, leave } from './workers.ts';
-import { openWorkingCopies, removeEmpty, removeShared } from './working-copy.ts';
+import { openWorkingCopies, removeEmpty, removeShared, taskFolder } from './working-copy.ts';
 
 export interface RunnerOptions {
   readonly home: string;
@@ -52,11 +53,22 @@ export interface BatchRunner {
 
 const CANCEL_POLL_MS = 1_000;
 const RECONCILE_MS = 15_000;
+const TAKEN_OVER = 'somebody else has taken the task over.';
 
 interface Running {
   readonly bid: string;
   readonly cancelled: AbortController;
 }
+
+interface About {
+  readonly caps: BatchStatus['caps'];
+  readonly hasDependents: boolean;
+}
+
+const readAbout = async (store: BatchStore, bid: string): Promise<About> => {
+  const [status, hasDependents] = await Promise.all([store.status(bid), store.hasDependents(bid)]);
+  return { caps: status?.caps ?? {}, hasDependents };
+};
 
 export async function startBatchRunner(options: RunnerOptions): Promise<BatchRunner> {
   const { home, handle, key, projects, concurrency, log } = options;
@@ -72,6 +84,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
   const running = new Map<string, Running>();
   const repositories = new Map<string, Promise<string | null>>();
   const allowances = new Map<string, Allowance>();
+  const abouts = new Map<string, Promise<About>>();
   const cleaning = new Set<Promise<void>>();
   let idle = Promise.withResolvers<void>();
   let done = 0;
@@ -135,7 +148,9 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
     const task = await taskOf(data, name, access);
     if (typeof task === 'string') return refuse(jobId, task);
     const run: ItemRun = { worker: id, host: selfPlace(), ...selfIdentity(), job: jobId, token, at: Date.now() };
-    const claim = await store.claim(bid, item, gen, run);
+    const folder = taskFolder(home, bid, item, gen);
+    const ws = workspaceId(folder, handle.scope);
+    const claim = await store.claim(bid, item, gen, run, { ws, fresh: ulid() });
     if (claim.status === 'cancelled' || claim.status === 'budget') {
       const isBudget = claim.status === 'budget';
       const why = isBudget
@@ -152,9 +167,9 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
     options.onChange?.();
     try {
       const scope = (await allowanceOf(bid))?.scope ?? null;
-      const order = { bid, gen, task, root, scope, signal, cancelled: own.cancelled.signal };
+      const order = { bid, gen, task, folder, ws, claim, root, scope, signal, cancelled: own.cancelled.signal };
       const end = await runTask(deps, order).catch((error: unknown) => {
-        if (signal.aborted) throw error;
+        if (signal.aborted || error instanceof Fenced) throw error;
         log('a task failed', {
           bid,
           item,
@@ -163,12 +178,13 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
         return crashed(task, error);
       });
       const verdict = await store.finish(bid, end.result, claim.epoch, end.patch);
-      if (verdict === 'fenced') return refuse(jobId, 'somebody else has taken the task over.');
+      if (verdict === 'fenced') return refuse(jobId, TAKEN_OVER);
       done += 1;
       cleanUp(bid, end, verdict === 'last');
-      await followOn(store, queueOf, bid, item);
+      if ((await aboutOf(bid)).hasDependents) await followOn(store, queueOf, bid, item);
       return 'done';
     } catch (error) {
+      if (!signal.aborted && error instanceof Fenced) return refuse(jobId, TAKEN_OVER);
       if (!signal.aborted) throw error;
       if (lockLost(signal)) return 'done';
       await store.release(bid, item, claim.epoch);
@@ -193,14 +209,20 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
     cleaning.add(cleaned);
   };
 
+  /** What never changes of a batch. */
+  const aboutOf = (bid: string): Promise<About> => {
+    const known = abouts.get(bid) ?? readAbout(store, bid);
+    abouts.set(bid, known);
+    known.catch(() => abouts.delete(bid));
+    return known;
+  };
+
   /** Of a batch that has a budget; all its tasks here share it. It is given back when none runs. */
   const allowanceOf = async (bid: string): Promise<Allowance | null> => {
+    const { caps } = await aboutOf(bid);
+    if (caps.usd === undefined && caps.tokens === undefined) return null;
     const known = allowances.get(bid);
     if (known) return known;
-    const caps = (await store.status(bid))?.caps;
-    if (caps?.usd === undefined && caps?.tokens === undefined) return null;
-    const raced = allowances.get(bid);
-    if (raced) return raced;
     const opened = openAllowance(handle.client, bid, caps, (error) =>
       log('no budget was given', { bid, error: String(error) }),
     );

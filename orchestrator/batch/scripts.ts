@@ -4,7 +4,9 @@
 type Script<Reply> = (keys: readonly string[], args: readonly (string | number)[]) => Promise<Reply>;
 
 export interface BatchScripts {
-  readonly obclaim: Script<readonly ['done' | 'cancelled' | 'stale' | 'budget' | 'unknown'] | readonly ['ok', number]>;
+  readonly obclaim: Script<
+    readonly ['done' | 'cancelled' | 'stale' | 'budget' | 'unknown'] | readonly ['ok', number, string, 0 | 1]
+  >;
   readonly obfinish: Script<'ok' | 'last' | 'done' | 'fenced'>;
   readonly obskip: Script<'ok' | 'last' | 'done' | 'running'>;
   readonly obrelease: Script<number>;
@@ -13,9 +15,9 @@ export interface BatchScripts {
   readonly obbeat: Script<readonly string[]>;
 }
 
-// obclaim: this process runs the item from here on.
-// KEYS meta, marks, runs, results, todo   ARGV item, how often it was begun anew, who runs it
-// -> {'ok', epoch} | {'done'} | {'cancelled'} | {'stale'}: begun anew since | {'budget'}: the batch has nothing left | {'unknown'}
+// obclaim: this process runs the item from here on, in the item's session in this working copy.
+// KEYS meta, marks, runs, results, todo   ARGV item, how often it was begun anew, who runs it, working copy, session if it has none there
+// -> {'ok', epoch, session, 1 when it is that one} | {'done'} | {'cancelled'} | {'stale'}: begun anew since | {'budget'}: the batch has nothing left | {'unknown'}
 const OBCLAIM = `
 if redis.call('HEXISTS', KEYS[4], ARGV[1]) == 1 then return {'done'} end
 if redis.call('SISMEMBER', KEYS[5], ARGV[1]) == 0 then return {'unknown'} end
@@ -27,7 +29,10 @@ if m[1] or spent then
   return {m[1] and 'cancelled' or 'budget'}
 end
 redis.call('HSET', KEYS[3], ARGV[1], ARGV[3])
-return {'ok', redis.call('HINCRBY', KEYS[2], 'e:' .. ARGV[1], 1)}
+local place = 's:' .. ARGV[1] .. ':' .. ARGV[2] .. ':' .. ARGV[4]
+redis.call('HSETNX', KEYS[2], place, ARGV[5])
+local session = redis.call('HGET', KEYS[2], place)
+return {'ok', redis.call('HINCRBY', KEYS[2], 'e:' .. ARGV[1], 1), session, session == ARGV[5] and 1 or 0}
 `;
 
 // All keys of the batch are given: when it is over they are forgotten after a while. 'last': it is over now.

@@ -76,7 +76,14 @@ export interface BatchStatus {
 }
 
 export type ItemClaim =
-  | { readonly status: 'ok'; readonly epoch: number }
+  | {
+      readonly status: 'ok';
+      readonly epoch: number;
+      /** Its session in the working copy. */
+      readonly sid: string;
+      /** It has just got it. */
+      readonly isFresh: boolean;
+    }
   | { readonly status: 'done' | 'cancelled' | 'stale' | 'budget' | 'unknown' };
 
 const CHUNK = 500;
@@ -203,6 +210,8 @@ export function openBatchStore(redis: OdinRedis) {
       return text === null ? [] : z.array(z.string()).parse(JSON.parse(text));
     },
 
+    hasDependents: async (bid: string): Promise<boolean> => (await redis.exists(keys.batch(bid).after)) === 1,
+
     async results(bid: string, items: readonly string[]): Promise<readonly (ItemResult | null)[]> {
       return items.length === 0 ? [] : (await redis.hmget(keys.batch(bid).results, ...items)).map(parseResult);
     },
@@ -232,12 +241,16 @@ export function openBatchStore(redis: OdinRedis) {
       return now === was ? redis.hincrby(keys.batch(bid).marks, field, 1) : now;
     },
 
-    /** The item's session in a working copy: `fresh`, unless it has one. */
-    async session(bid: string, item: string, gen: number, ws: string, fresh: string): Promise<string> {
-      const field = `s:${item}:${gen}:${ws}`;
-      await redis.hsetnx(keys.batch(bid).marks, field, fresh);
-      return (await redis.hget(keys.batch(bid).marks, field)) ?? fresh;
-    },
+    /** Whether the claim is the item's newest. */
+    isNewest: async (bid: string, item: string, epoch: number): Promise<boolean> =>
+      (await redis.hget(keys.batch(bid).marks, `e:${item}`)) === String(epoch),
+
+    /** Whether a message of the session was ever submitted, and Redis has it. */
+    hasMessages: async (sid: string): Promise<boolean> => (await redis.exists(keys.session(sid).meta)) === 1,
+
+    /** Its session in a working copy is another from here on: what was done in the one before is lost with that copy. */
+    renewSession: (bid: string, item: string, gen: number, ws: string, sid: string): Promise<number> =>
+      redis.hset(keys.batch(bid).marks, `s:${item}:${gen}:${ws}`, sid),
 
     /** The sessions of the items that were begun: those of the newest beginning, in whichever working copies. Live or archived. */
     async sessions(bid: string): Promise<ReadonlyMap<string, readonly string[]>> {
@@ -253,13 +266,19 @@ export function openBatchStore(redis: OdinRedis) {
       return new Map([...newest].map(([item, { sids }]) => [item, sids]));
     },
 
-    hasSession: async (bid: string, item: string, gen: number, ws: string): Promise<boolean> =>
-      (await redis.hexists(keys.batch(bid).marks, `s:${item}:${gen}:${ws}`)) === 1,
-
-    async claim(bid: string, item: string, gen: number, run: ItemRun): Promise<ItemClaim> {
+    /** `fresh`: the session's id when the item has none in the working copy `ws`. */
+    async claim(
+      bid: string,
+      item: string,
+      gen: number,
+      run: ItemRun,
+      { ws, fresh }: { readonly ws: string; readonly fresh: string },
+    ): Promise<ItemClaim> {
       const { meta, marks, runs, results, todo } = keys.batch(bid);
-      const reply = await redis.obclaim([meta, marks, runs, results, todo], [item, gen, JSON.stringify(run)]);
-      return reply[0] === 'ok' ? { status: 'ok', epoch: reply[1] } : { status: reply[0] };
+      const args = [item, gen, JSON.stringify(run), ws, fresh];
+      const reply = await redis.obclaim([meta, marks, runs, results, todo], args);
+      if (reply[0] !== 'ok') return { status: reply[0] };
+      return { status: 'ok', epoch: reply[1], sid: reply[2], isFresh: reply[3] === 1 };
     },
 
     /** last: the batch is over with it. */
