@@ -155,7 +155,8 @@ export function createOwnership(world: World): Ownership {
       log,
     });
     owned = { dispatcher, runner, archiver, quarantine };
-    if (chain) figures ??= publishFigures({ redis: handle.client, ws, files: world.files });
+    // Of a task's own workspace nobody asks.
+    if (chain && !options.task) figures ??= publishFigures({ redis: handle.client, ws, files: world.files });
     return owned;
   };
 
