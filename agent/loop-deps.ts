@@ -5,6 +5,7 @@ import type { ProcessorSettings } from '../llm/context/processors/registry.ts';
 import type { TokenMemory } from '../llm/context/token-estimate.ts';
 import type { AgentEffect } from '../machines/agent/events.ts';
 import type { EndReason, EventOf, JournalEvent, ToolCallSummary } from '../shared/events.ts';
+import type { ImageRef } from '../shared/images.ts';
 import type { ModelRequest, ToolSpec } from '../shared/messages.ts';
 import type { Failure } from '../shared/outcome.ts';
 import type { LivePort, ModelProvider, SmallModelPort } from '../shared/ports.ts';
@@ -107,6 +108,8 @@ export interface LoopDeps {
   /** How long to wait after try number `attempt` failed. */
   retryDelayMs(attempt: number, retryAfterMs: number | undefined): number;
   cachedFiles(): readonly CachedFileInfo[];
+  /** Base64 of those pictures that the model takes and that there is room for, by hash. Absent: messages have none. */
+  pictures?(model: string, refs: readonly ImageRef[]): Promise<ReadonlyMap<string, string>>;
   /** What the user wants told to the message while it runs, to be journaled with the request that tells it. Absent: nothing. */
   waitingWords?(): readonly EventOf<'word'>[];
   now(): number;

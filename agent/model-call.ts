@@ -61,7 +61,10 @@ export async function callModel(
     at: deps.now(),
   });
   // Built after the fold of llm.req, which has put the facts into the newest message.
-  const request = buildRequest({ ...base, maxOutputTokens, history: deps.memory.history });
+  const built = buildRequest({ ...base, maxOutputTokens, history: deps.memory.history });
+  const refs = built.messages.flatMap((message) => (message.role === 'user' ? (message.images ?? []) : []));
+  const images = refs.length === 0 ? undefined : await deps.pictures?.(model, refs);
+  const request = images === undefined ? built : { ...built, images };
   deps.recount(deps.memory.tokens, request, deps.contextWindow(model));
   const ready = deps.recorder.flushed();
   ready.catch(() => {});

@@ -15,6 +15,7 @@ import {
   NO_OUTPUT,
   NO_TEXT,
   nonEmpty,
+  picturesOf,
   type Seal,
   startSeal,
   unsealed,
@@ -36,7 +37,7 @@ export function anthropicRequest(request: ModelRequest): AnthropicRequest {
   const seal = startSeal(ANTHROPIC_API, request.model, request.system, request.tools);
   const messages: MessageParam[] = [];
   for (const message of request.messages) {
-    const content = contentOf(message, seal);
+    const content = contentOf(message, seal, request.images);
     if (content.length === 0) continue;
     const rendered: MessageParam = { role: message.role === 'assistant' ? 'assistant' : 'user', content };
     seal.add(message, rendered);
@@ -67,10 +68,20 @@ function toolOf(tool: ModelRequest['tools'][number]) {
   };
 }
 
-function contentOf(message: ModelMessage, seal: Seal): ContentBlockParam[] {
+function contentOf(message: ModelMessage, seal: Seal, images: ModelRequest['images']): ContentBlockParam[] {
   switch (message.role) {
-    case 'user':
-      return [{ type: 'text', text: withFacts(message.text, message.facts) }];
+    case 'user': {
+      const { sent, lines } = picturesOf(message, images);
+      return [
+        ...sent.map(
+          ({ mediaType, data }): ContentBlockParam => ({
+            type: 'image',
+            source: { type: 'base64', media_type: mediaType, data },
+          }),
+        ),
+        { type: 'text', text: lines + withFacts(message.text, message.facts) },
+      ];
+    }
     case 'assistant':
       return withoutTrailingThinking(message.parts.flatMap((part) => blocksOf(part, seal)));
     case 'tool': {

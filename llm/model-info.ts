@@ -26,6 +26,8 @@ export interface ModelInfo {
   readonly longPrompt: { readonly above: number; readonly price: Price } | null;
   /** Claude models that decide themselves how long to think. */
   readonly adaptiveThinking: boolean;
+  /** It takes pictures. */
+  readonly images: boolean;
 }
 
 /** What the user's settings say of a model. */
@@ -37,6 +39,7 @@ export const ModelOverride = z.strictObject({
     .refine((prices) => prices.length === 2 || prices.length === 4, 'must have two or four numbers')
     .describe('USD per million tokens: input, output and, if they differ from input, cache read, cache write.')
     .exactOptional(),
+  images: z.boolean().describe('Whether it takes pictures.').exactOptional(),
 });
 export type ModelOverride = z.infer<typeof ModelOverride>;
 
@@ -53,6 +56,8 @@ const Row = z.strictObject({
   context: z.int().positive(),
   maxOutput: z.int().positive(),
   adaptive: z.boolean().default(false),
+  // All that are in the table do, but for one that says otherwise.
+  images: z.boolean().default(true),
   price: PriceRow.nullable().default(null),
   long: z.strictObject({ above: z.int().positive(), price: PriceRow }).nullable().default(null),
 });
@@ -65,6 +70,7 @@ export const UNKNOWN_MODEL: ModelInfo = {
   price: null,
   longPrompt: null,
   adaptiveThinking: false,
+  images: false,
 };
 
 const FREE: Price = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
@@ -138,7 +144,7 @@ function charge(price: Price | null, usage: Usage): number | null {
   return total / 1_000_000;
 }
 
-function overridden(model: string, { context, maxOutput, price }: ModelOverride): ModelInfo {
+function overridden(model: string, { context, maxOutput, price, images }: ModelOverride): ModelInfo {
   const info = modelInfo(model);
   const [input = 0, output = 0, cacheRead = input, cacheWrite = input] = price ?? [];
   const contextWindow = context ?? info.contextWindow;
@@ -146,6 +152,7 @@ function overridden(model: string, { context, maxOutput, price }: ModelOverride)
     ...info,
     known: true,
     contextWindow,
+    images: images ?? info.images,
     maxOutputTokens: Math.min(maxOutput ?? info.maxOutputTokens, contextWindow),
     // One price, whatever the length of the prompt: it is the user's word.
     ...(price === undefined ? {} : { price: { input, output, cacheRead, cacheWrite }, longPrompt: null }),
@@ -170,5 +177,6 @@ function lookUp(model: string): ModelInfo {
     price: row.price,
     longPrompt: row.long,
     adaptiveThinking: row.adaptive,
+    images: row.images,
   };
 }

@@ -10,7 +10,7 @@ import type {
 } from 'openai/resources/chat/completions/completions.js';
 import type { ModelMessage, ModelRequest } from '../shared/messages.ts';
 import { textOf, toolCallsOf } from '../shared/messages.ts';
-import { argsText, NO_OUTPUT, nonEmpty, withFacts } from './request-text.ts';
+import { argsText, NO_OUTPUT, nonEmpty, picturesOf, withFacts } from './request-text.ts';
 
 /** The request's body, keys in a fixed order. */
 export function chatRequest(request: ModelRequest): ChatCompletionCreateParamsStreaming {
@@ -23,7 +23,7 @@ export function chatRequest(request: ModelRequest): ChatCompletionCreateParamsSt
     max_tokens: request.maxOutputTokens,
     prompt_cache_key: request.cacheKey,
     ...(request.tools.length > 0 ? { tools: request.tools.map(toolOf) } : {}),
-    messages: [...system, ...request.messages.flatMap(messagesOf)],
+    messages: [...system, ...request.messages.flatMap((message) => messagesOf(message, request.images))],
   };
 }
 
@@ -34,10 +34,18 @@ function toolOf(tool: ModelRequest['tools'][number]): ChatCompletionTool {
   };
 }
 
-function messagesOf(message: ModelMessage): ChatCompletionMessageParam[] {
+function messagesOf(message: ModelMessage, images: ModelRequest['images']): ChatCompletionMessageParam[] {
   switch (message.role) {
-    case 'user':
-      return [{ role: 'user', content: withFacts(message.text, message.facts) }];
+    case 'user': {
+      const { sent, lines } = picturesOf(message, images);
+      const text = lines + withFacts(message.text, message.facts);
+      if (sent.length === 0) return [{ role: 'user', content: text }];
+      const pictures = sent.map(({ mediaType, data }) => ({
+        type: 'image_url' as const,
+        image_url: { url: `data:${mediaType};base64,${data}` },
+      }));
+      return [{ role: 'user', content: [...pictures, { type: 'text', text }] }];
+    }
     case 'assistant': {
       const text = textOf(message.parts);
       const calls = toolCallsOf(message.parts).map(

@@ -12,6 +12,7 @@ import {
   argsText,
   NO_OUTPUT,
   nonEmpty,
+  picturesOf,
   type Seal,
   startSeal,
   unsealed,
@@ -36,7 +37,7 @@ export function responsesRequest(request: ModelRequest): ResponsesRequest {
   const seal = startSeal(RESPONSES_API, request.model, request.system, request.tools);
   const input: ResponseInputItem[] = [];
   for (const message of request.messages) {
-    const items = itemsOf(message, seal);
+    const items = itemsOf(message, seal, request.images);
     seal.add(message, items);
     input.push(...items);
   }
@@ -65,10 +66,19 @@ function toolOf(tool: ModelRequest['tools'][number]): FunctionTool {
   };
 }
 
-function itemsOf(message: ModelMessage, seal: Seal): ResponseInputItem[] {
+function itemsOf(message: ModelMessage, seal: Seal, images: ModelRequest['images']): ResponseInputItem[] {
   switch (message.role) {
-    case 'user':
-      return [{ role: 'user', content: withFacts(message.text, message.facts) }];
+    case 'user': {
+      const { sent, lines } = picturesOf(message, images);
+      const text = lines + withFacts(message.text, message.facts);
+      if (sent.length === 0) return [{ role: 'user', content: text }];
+      const pictures = sent.map(({ mediaType, data }) => ({
+        type: 'input_image' as const,
+        detail: 'auto' as const,
+        image_url: `data:${mediaType};base64,${data}`,
+      }));
+      return [{ role: 'user', content: [...pictures, { type: 'input_text', text }] }];
+    }
     case 'assistant': {
       const before = message.parts.some((part) => 'opaque' in part) ? seal.current() : '';
       return withoutTrailingReasoning(message.parts.flatMap((part) => assistantItems(part, before)));

@@ -1,7 +1,9 @@
 // Small rules of rendering that all dialects share, so that the same history always gives the same bytes.
 
 import { createHash } from 'node:crypto';
+import { type ImageRef, imageLabel } from '../shared/images.ts';
 import type { Json, JsonObject } from '../shared/json.ts';
+import type { ModelMessage } from '../shared/messages.ts';
 
 /** No provider takes an empty text, and some refuse blank ones (SPEC E18). */
 export function nonEmpty(text: string, instead: string): string {
@@ -25,6 +27,27 @@ export const wireName = (name: string): string => nonEmpty(name.replace(/[^\w-]/
 export function withFacts(text: string, facts: string | undefined): string {
   const body = nonEmpty(text, NO_TEXT);
   return facts === undefined || facts.trim() === '' ? body : `${body}\n\n${facts}`;
+}
+
+/** A picture as a provider gets it. */
+interface SentImage {
+  readonly mediaType: ImageRef['mediaType'];
+  readonly data: string;
+}
+
+/** The pictures of a message that are sent, and a line for each before its text: what it is called, and whether it is there. */
+export function picturesOf(
+  { images = [] }: Extract<ModelMessage, { readonly role: 'user' }>,
+  data: ReadonlyMap<string, string> = new Map(),
+): { readonly sent: readonly SentImage[]; readonly lines: string } {
+  const sent: SentImage[] = [];
+  const lines = images.map((image) => {
+    const base64 = data.get(image.sha256);
+    if (base64 === undefined) return `[picture ${imageLabel(image)}: not sent]\n`;
+    sent.push({ mediaType: image.mediaType, data: base64 });
+    return `[picture ${sent.length} of this message: ${imageLabel(image)}]\n`;
+  });
+  return { sent, lines: lines.join('') };
 }
 
 /** A call's arguments as an object. What the model sent otherwise is kept under `_raw`: the model sees what it did. */

@@ -2,6 +2,7 @@
 
 import type { ToolResponse } from '../shared/define-tool.ts';
 import type { Limits, MessageCommand, PermissionDecision, Question } from '../shared/events.ts';
+import type { ImageRef } from '../shared/images.ts';
 import type { Json } from '../shared/json.ts';
 import type { Mode } from '../shared/modes.ts';
 import type { Outcome } from '../shared/outcome.ts';
@@ -44,9 +45,9 @@ export interface TaskPlace {
   readonly sid: string;
   readonly handle: RedisHandle;
   readonly pool: HeavyPool;
-  /** What its calls of models reserve from, beyond the message's and the session's. */
   /** It is a subagent of another Odin's: what it is told to be, and the tools that it has of its mode's. */
   readonly agent?: { readonly role: string; readonly tools: readonly string[] };
+  /** What its calls of models reserve from, beyond the message's and the session's. */
   readonly scope?: Scope;
 }
 
@@ -120,6 +121,8 @@ export interface OpenQuestion extends Question {
 export interface SubmitOptions {
   readonly mode: Mode;
   readonly body: string;
+  /** From `keepImage`, at most 10. */
+  readonly images?: readonly ImageRef[];
   readonly limits?: Partial<Limits>;
   /** `provider/name`; absent: those of the process that runs it. */
   readonly model?: string;
@@ -169,6 +172,11 @@ export interface Odin {
     sid: string,
     options: SubmitOptions,
   ): Promise<{ readonly sid: string; readonly seq: number; readonly position: number }>;
+  /**
+   * Keeps a picture for a message that a model is asked. Throws UserError when it is none, is too large, or when the model (`provider/name`)
+   * takes no pictures.
+   */
+  keepImage(path: string, model: string): Promise<ImageRef>;
   /**
    * Events of a session from `from` on (an event id, '0' = all, '$' = what comes from now on), the journal's and the live stream's, in
    * order, without gaps or doubles in the journal's part. Ends when the signal aborts.

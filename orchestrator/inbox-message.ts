@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import type { Limits, MessageCommand, Payload } from '../shared/events.ts';
+import { IMAGE_TYPES, type ImageRef, MOST_IMAGES } from '../shared/images.ts';
 import { MODES, type Mode } from '../shared/modes.ts';
 
 /** What a message asks for besides its mode and limits. */
@@ -10,6 +11,7 @@ export interface MessageOptions {
   readonly model?: string;
   readonly smallModel?: string;
   readonly fallbackModels?: readonly string[];
+  readonly images?: readonly ImageRef[];
   readonly command?: MessageCommand;
 }
 
@@ -47,6 +49,19 @@ const detailsSchema = z.strictObject({
   model: z.string().exactOptional(),
   smallModel: z.string().exactOptional(),
   fallbackModels: z.array(z.string()).exactOptional(),
+  images: z
+    .array(
+      z.strictObject({
+        sha256: z.string().regex(/^[0-9a-f]{64}$/),
+        bytes: z.int().positive(),
+        mediaType: z.enum(IMAGE_TYPES),
+        name: z.string().max(200),
+        width: z.int().positive(),
+        height: z.int().positive(),
+      }),
+    )
+    .max(MOST_IMAGES)
+    .exactOptional(),
   command: z
     .discriminatedUnion('type', [
       z.strictObject({ type: z.enum(['undo', 'redo']), count: z.int().positive() }),

@@ -4,6 +4,7 @@ import { NO_PERMISSIONS } from '../agent/permissions-memory.ts';
 import { cleanText } from '../shared/clean-text.ts';
 import { MAIN_AGENT, type Question } from '../shared/events.ts';
 import { opId, ulid } from '../shared/ids.ts';
+import { MOST_IMAGES } from '../shared/images.ts';
 import type { Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
 import type { SubAgent } from '../shared/state.ts';
@@ -48,6 +49,9 @@ function facade(world: World, ownership: Ownership): Odin {
     served: () => ownership.isTaken(),
     diff: (sid) => readDiff(world, sid),
     async submit(sid, { mode, body, limits, mid, ...options }) {
+      if ((options.images?.length ?? 0) > MOST_IMAGES) {
+        throw new UserError(`A message takes at most ${MOST_IMAGES} pictures.`);
+      }
       if (!options.command) insistOnPrices(world, limits, options);
       const submitted = await inbox.submit({
         sid,
@@ -65,6 +69,15 @@ function facade(world: World, ownership: Ownership): Odin {
         await (await clientQueue).add(submitted.wake);
       }
       return { sid, seq: submitted.seq, position: submitted.position };
+    },
+    async keepImage(path, model) {
+      if (!world.models.info(model).images) {
+        throw new UserError(
+          `${model} takes no pictures, as far as Odin knows. If it does, say so in your config.json: models.`,
+        );
+      }
+      const { keepImage } = await import('./images.ts');
+      return keepImage(blobs, path);
     },
     follow: (sid, { from = '0', signal }) =>
       ownership.owned()
@@ -91,6 +104,11 @@ function facade(world: World, ownership: Ownership): Odin {
       return true;
     },
     async agent(sid, id, word) {
+      if (id === MAIN_AGENT && word.type === 'say') {
+        // Of a task, which nobody else runs.
+        if (await ownership.owned()?.runner.agent(sid, id, { ...word, text: scrub(word.text) })) return;
+        throw new UserError('Nothing runs here that could be told.');
+      }
       const { subAgents } = await readState(world, sid);
       if (!subAgents.some((agent) => agent.id === id)) throw noAgent(id, subAgents);
       const said = word.type === 'say' ? { ...word, text: scrub(word.text) } : word;
@@ -104,11 +122,6 @@ function facade(world: World, ownership: Ownership): Odin {
     },
     questions: () => readQuestions(world),
     async answer(questionId, decision, { by, word }) {
-      if (id === MAIN_AGENT && word.type === 'say') {
-        // Of a task, which nobody else runs.
-        if (await ownership.owned()?.runner.agent(sid, id, { ...word, text: scrub(word.text) })) return;
-        throw new UserError('Nothing runs here that could be told.');
-      }
       const { permissions } = ownership;
       const isMeant = ({ id }: Question) => questionId !== '' && id.startsWith(questionId);
       const here = permissions.waiting().filter(isMeant);
@@ -135,6 +148,7 @@ function facade(world: World, ownership: Ownership): Odin {
     async steer(sid, seq, by) {
       await inbox.head(sid);
       const found = (await inbox.waiting(sid)).find((message) => message.seq === seq);
+      if (found?.options.images) throw new UserError(`Message ${seq} has pictures; it waits for its turn.`);
       if (found?.options.command) {
         throw new UserError(`Message ${seq} is a command; it is carried out when its turn has come.`);
       }

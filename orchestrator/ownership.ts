@@ -336,8 +336,8 @@ function createRunner(
       threads: world.agentThreads,
       access: (model) => models.access?.(model) ?? null,
       files: () => world.agentFiles(),
-      async ended(agentSid) {
       remote: () => world.remoteAgents(),
+      async ended(agentSid) {
         const exec = world.commands.portFor(agentSid);
         await Promise.all(exec.list().map(({ id }) => exec.stop(id)));
         world.forget(agentSid);
@@ -359,6 +359,11 @@ function createRunner(
     contextSettings: config.context,
     stepTimeoutMs: config.stepTimeoutMs,
     retryDelayMs: world.options.retryDelayMs ?? retryDelayMs,
+    async pictures(model, refs) {
+      if (!world.models.info(model).images) return new Map();
+      const { loadImages } = await import('./images.ts');
+      return loadImages(world.blobs, refs);
+    },
     cachedFiles: () => world.portOf(sid, seen).list(),
     context: (call, more): ToolContext => ({
       editValidation: config.edit.validation ?? 'auto',

@@ -4,6 +4,7 @@
 
 import type { AgentEndKind } from './agents.ts';
 import type { OpId } from './ids.ts';
+import type { ImageRef } from './images.ts';
 import type { Json } from './json.ts';
 import type { AssistantPart, ModelMessage, StopReason, Usage } from './messages.ts';
 import type { Mode } from './modes.ts';
@@ -135,6 +136,8 @@ export type JournalEvent =
       readonly mid: string;
       readonly mode: Mode;
       readonly body: Payload;
+      /** Pictures of the message, their bytes in the blob store. Absent: none. */
+      readonly images?: readonly ImageRef[];
       /** `provider/name` of the planner's model and of the lesser one (SPEC O3). */
       readonly model: string;
       readonly smallModel: string;

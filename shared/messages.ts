@@ -1,5 +1,6 @@
 // The conversation with a model, in no provider's dialect. llm/<provider>.ts translates; everything else speaks this.
 
+import type { ImageRef } from './images.ts';
 import type { Json, JsonObject } from './json.ts';
 
 export interface TextPart {
@@ -37,7 +38,13 @@ export interface ToolResultPart {
 
 /** One entry of the history. `facts` are the volatile facts appended to it when it was the newest; they stay (ARCHITECTURE 9). */
 export type ModelMessage =
-  | { readonly role: 'user'; readonly text: string; readonly facts?: string }
+  | {
+      readonly role: 'user';
+      readonly text: string;
+      /** Absent: none. */
+      readonly images?: readonly ImageRef[];
+      readonly facts?: string;
+    }
   | { readonly role: 'assistant'; readonly parts: readonly AssistantPart[] }
   | { readonly role: 'tool'; readonly results: readonly ToolResultPart[]; readonly facts?: string };
 
@@ -82,6 +89,8 @@ export interface ModelRequest {
   readonly system: string;
   readonly tools: readonly ToolSpec[];
   readonly messages: readonly ModelMessage[];
+  /** Base64 of the pictures in them that are sent, by hash. Absent: none is. */
+  readonly images?: ReadonlyMap<string, string>;
   readonly maxOutputTokens: number;
   /** The same in every request of a session: routes to the same provider-side cache. */
   readonly cacheKey: string;

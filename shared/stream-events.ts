@@ -48,7 +48,14 @@ export type StreamEvent =
   /** What the session is called, by the lesser model; it may come behind the end of a message. */
   | (Base & { readonly type: 'SessionTitled'; readonly title: string })
   | (Base & { readonly type: 'MessageQueued'; readonly mode: Mode; readonly body: string; readonly position: number })
-  | (Base & { readonly type: 'MessageStarted'; readonly mode: Mode; readonly body: string; readonly model: string })
+  | (Base & {
+      readonly type: 'MessageStarted';
+      readonly mode: Mode;
+      readonly body: string;
+      readonly model: string;
+      /** Names of the pictures that go with it. Absent: none. */
+      readonly images?: readonly string[];
+    })
   | (Base & { readonly type: 'StepStarted'; readonly step: number; readonly attempt: number })
   | (Base & { readonly type: 'StreamText'; readonly delta: string })
   | (Base & { readonly type: 'StreamThinking'; readonly delta: string })

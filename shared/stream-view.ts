@@ -3,6 +3,7 @@
 
 import { type AgentsView, createAgentsView } from './agents-view.ts';
 import { type EventOf, inlineOf, type JournalEvent, type LiveEvent, MAIN_AGENT, type Question } from './events.ts';
+import { imageLabel } from './images.ts';
 import type { Json } from './json.ts';
 import { type ToolCallPart, textOf, toolCallsOf } from './messages.ts';
 import type { Mode } from './modes.ts';
@@ -88,7 +89,15 @@ function view(event: JournalEvent, seen: Seen): Bare<StreamEvent>[] {
     case 'session.opened':
       return [{ type: 'SessionOpened', root: event.root, instructions: event.instructionFiles ?? [] }];
     case 'msg.start':
-      return [{ type: 'MessageStarted', mode: event.mode, body: inlineOf(event.body), model: event.model }];
+      return [
+        {
+          type: 'MessageStarted',
+          mode: event.mode,
+          body: inlineOf(event.body),
+          model: event.model,
+          ...(event.images === undefined ? {} : { images: event.images.map(imageLabel) }),
+        },
+      ];
     case 'llm.req':
       return [
         ...changeView(before, event.model, failure),

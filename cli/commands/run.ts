@@ -1,6 +1,7 @@
 // `odin run`: one message to its answer, or the line prompt when a terminal gives none.
 
 import type { Odin, SeenQuestion } from '../../orchestrator/api.ts';
+import type { ImageRef } from '../../shared/images.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { UserError } from '../../shared/outcome.ts';
 import type { QuestionFeed } from '../ask-user.ts';
@@ -75,12 +76,13 @@ export async function run(words: readonly string[], options: RunOptions): Promis
         feed,
       });
     }
+    const images = await picturesOf(prompt, model, place.cwd, odin);
     const answering = permission.mode === 'ask' && isTerminal();
     const main = rendererFor(odin, { json, showPrompts: false, answering, feed });
     const { exitCode, endId } = await runMessage(odin, {
       sid,
       isNew,
-      submit: { mode, body: prompt, limits, ...named },
+      submit: { mode, body: prompt, limits, ...(images.length === 0 ? {} : { images }), ...named },
       renderer: main,
     }).finally(main.close);
     if (endId !== null) {
@@ -90,6 +92,15 @@ export async function run(words: readonly string[], options: RunOptions): Promis
     return exitCode;
   };
   return await withOdin(place, models, open, { permission, onQuestion, titles: prompt === null });
+}
+
+/** Loaded only when the prompt may name one. */
+async function picturesOf(prompt: string, model: string, cwd: string, odin: Odin): Promise<readonly ImageRef[]> {
+  if (!/\.(?:png|jpe?g|gif|webp)/i.test(prompt)) return [];
+  const { imagesIn } = await import('../message-images.ts');
+  const { images, problems } = await imagesIn(prompt, model, cwd, odin);
+  for (const line of problems) process.stderr.write(`${line}\n`);
+  return images;
 }
 
 /** A terminal on both sides that can move its cursor; on any other, lines are typed and read. */

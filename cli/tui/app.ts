@@ -140,10 +140,16 @@ export function startApp(options: AppOptions): App {
       if (session === null) early.push([text, tone]);
       else session.note(text, tone);
     },
-    async submit(body, inMode = mode) {
+    async submit(body, inMode = mode, images = []) {
       await opened;
       if (session === null) return null;
-      return await session.submit({ mode: inMode, body, limits: options.limits, ...models });
+      return await session.submit({
+        mode: inMode,
+        body,
+        limits: options.limits,
+        ...(images.length === 0 ? {} : { images }),
+        ...models,
+      });
     },
     took(text) {
       editor.setText('');

@@ -3,6 +3,7 @@
 import type { Editor, Terminal } from '@earendil-works/pi-tui';
 import type { Odin } from '../../orchestrator/api.ts';
 import type { Limits } from '../../shared/events.ts';
+import type { ImageRef } from '../../shared/images.ts';
 import { MODES, type Mode } from '../../shared/modes.ts';
 import type { Commands } from './commands/all.ts';
 import type { PickerOptions } from './components/picker.ts';
@@ -49,7 +50,7 @@ export interface Desk {
   setTheme(name: ThemeName): void;
   say(text: string, tone?: NoteItem['tone']): void;
   /** The number of the message; null when the interface is leaving. */
-  submit(body: string, mode?: Mode): Promise<number | null>;
+  submit(body: string, mode?: Mode, images?: readonly ImageRef[]): Promise<number | null>;
   /** What stands in the editor is sent: the editor is empty, and it can be walked back to. */
   took(text: string): void;
   /** Puts a list in the place of the editor. */

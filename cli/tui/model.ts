@@ -94,11 +94,11 @@ export const addNote = (view: View, text: string, tone: NoteItem['tone'] = 'dim'
 
 type EventOf<T extends StreamEvent['type']> = Extract<StreamEvent, { readonly type: T }>;
 
-function begin(view: View, { seq, mode, body, model, at }: EventOf<'MessageStarted'>): View {
+function begin(view: View, { seq, mode, body, model, at, images = [] }: EventOf<'MessageStarted'>): View {
   const older = view.turns.length >= MAX_TURNS ? view.turns.slice(-MAX_TURNS / 2) : view.turns;
   return {
     ...view,
-    turns: [...older, { seq, mode, body, items: [], isDone: false }],
+    turns: [...older, { seq, mode, body, images, items: [], isDone: false }],
     folded: view.folded + view.turns.length - older.length,
     running: { seq, startedAt: at, mode },
     activity: 'starting',

@@ -49,6 +49,8 @@ export interface Turn {
   readonly seq: number;
   readonly mode: Mode;
   readonly body: string;
+  /** Names of the pictures that go with it. */
+  readonly images?: readonly string[];
   readonly items: readonly Item[];
   readonly isDone: boolean;
 }

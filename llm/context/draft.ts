@@ -25,7 +25,7 @@ export function messagesOf(draft: Draft, opening: Opening): readonly ModelMessag
   if (first?.role !== 'user') return [{ role: 'user', text: opening(draft) }, ...messages];
   if (draft.gone === 0 && draft.summary === null) return messages;
   // One message, not two in a row: some chat templates insist that the roles take turns.
-  return [{ role: 'user', text: `${opening(draft)}\n\n${first.text}` }, ...rest];
+  return [{ ...first, text: `${opening(draft)}\n\n${first.text}` }, ...rest];
 }
 
 /**
@@ -39,7 +39,8 @@ export function plainMessage(message: ModelMessage): ModelMessage {
       : message;
   }
   if (message.facts === undefined) return message;
-  return message.role === 'user' ? { role: 'user', text: message.text } : { role: 'tool', results: message.results };
+  const { facts: _, ...plain } = message;
+  return plain;
 }
 
 /** Where the newest `count` messages begin; a call's results are never the first of them. */

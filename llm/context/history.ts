@@ -5,6 +5,7 @@
 // limit or a cancel left without one gets a result that says so when the next user message begins (DURABILITY 5.5).
 
 import { type EventOf, inlineOf, type JournalEvent } from '../../shared/events.ts';
+import type { ImageRef } from '../../shared/images.ts';
 import type { AssistantPart, ModelMessage, ToolCallPart, ToolResultPart } from '../../shared/messages.ts';
 import { textOf, toolCallsOf } from '../../shared/messages.ts';
 import { withoutTask } from './opening.ts';
@@ -50,7 +51,7 @@ export function foldHistory(history: History, event: JournalEvent): History {
   switch (event.type) {
     case 'msg.start':
       if (event.command) return event.command.type === 'compact' ? closeStep(history) : history;
-      return addQuestion(history, inlineOf(event.body));
+      return addQuestion(history, inlineOf(event.body), event.images);
     case 'files.moved':
       return { ...history, notes: [...history.notes, movedNote(event)] };
     case 'llm.req':
@@ -68,12 +69,12 @@ export function foldHistory(history: History, event: JournalEvent): History {
   }
 }
 
-function addQuestion(history: History, body: string): History {
+function addQuestion(history: History, body: string, images: readonly ImageRef[] | undefined): History {
   const { notes } = history;
   const text = [...notes, body].join('\n\n');
   const { messages } = closeStep(history);
   return {
-    messages: [...messages, { role: 'user', text }],
+    messages: [...messages, { role: 'user', text, ...(images === undefined ? {} : { images }) }],
     notes: [],
     open: null,
     running: { at: messages.length, notes, changed: [] },

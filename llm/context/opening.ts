@@ -72,7 +72,8 @@ export function draftOf(messages: readonly ModelMessage[]): Draft {
   if (found === null) return { summary: null, gone: 0, messages: plain };
   const [, gone, opening = '', question] = found;
   const summary = /<odin-summary>\n([\s\S]*?)\n<\/odin-summary>/.exec(opening)?.[1] ?? null;
-  const kept: readonly ModelMessage[] = question === undefined ? rest : [{ role: 'user', text: question }, ...rest];
+  const kept: readonly ModelMessage[] =
+    question === undefined || first?.role !== 'user' ? rest : [{ ...first, text: question }, ...rest];
   return { summary, gone: Number(gone), messages: kept };
 }
 

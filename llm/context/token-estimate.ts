@@ -4,6 +4,7 @@
 
 import type { JournalEvent } from '../../shared/events.ts';
 import type { OpId } from '../../shared/ids.ts';
+import { imageTokens } from '../../shared/images.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { AssistantPart, ModelMessage, ModelRequest, ToolSpec } from '../../shared/messages.ts';
 import type { Mode } from '../../shared/modes.ts';
@@ -198,7 +199,8 @@ const partTexts = (part: AssistantPart): readonly string[] =>
   part.type === 'tool_call' ? [part.name, part.rawArgs] : [part.text];
 
 function overheadOf(message: ModelMessage): number {
-  if (message.role === 'user') return PER_MESSAGE;
+  if (message.role === 'user')
+    return (message.images ?? []).reduce((sum, image) => sum + imageTokens(image), PER_MESSAGE);
   if (message.role === 'tool') return message.results.length * PER_CALL;
   return PER_MESSAGE + message.parts.filter((part) => part.type === 'tool_call').length * PER_CALL;
 }

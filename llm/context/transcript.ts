@@ -1,5 +1,6 @@
 // A conversation as text for the model that summarises it, in pieces that fit its window. Long results are shown by head and tail.
 
+import { imageLabel } from '../../shared/images.ts';
 import type { ModelMessage } from '../../shared/messages.ts';
 import { textOf, toolCallsOf } from '../../shared/messages.ts';
 import { cutMiddle } from './cut-text.ts';
@@ -54,7 +55,7 @@ function fitted(entry: string, pieceTokens: number, count: (text: string) => num
 function entryOf(message: ModelMessage, shown: number): string {
   switch (message.role) {
     case 'user':
-      return `## User\n${cutMiddle(message.text, 4 * shown, '')}`;
+      return `## User\n${(message.images ?? []).map((image) => `[picture: ${imageLabel(image)}]\n`).join('')}${cutMiddle(message.text, 4 * shown, '')}`;
     case 'assistant': {
       const text = textOf(message.parts).trim();
       const calls = toolCallsOf(message.parts).map(

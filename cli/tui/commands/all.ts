@@ -12,7 +12,7 @@ import { createPlanOffer } from './plan.ts';
 import { editLastQueued, queueCommands, sayNow } from './queue.ts';
 import { sessionCommands } from './session.ts';
 import { setupCommands } from './setup.ts';
-import { namesImage, remember, runShell } from './typed.ts';
+import { remember, runShell, sendMessage } from './typed.ts';
 
 export interface Commands {
   readonly list: readonly SlashCommand[];
@@ -36,9 +36,7 @@ export function createCommands(desk: Desk): Commands {
       if (text.startsWith('!')) return await runShell(desk, text.slice(1).trim());
       if (text.startsWith('#') && !text.includes('\n')) return await remember(desk, text.slice(1));
       if (name === undefined) {
-        const image = namesImage(text);
-        if (image !== null) desk.say(`${image} goes as a path: pictures are not sent to models yet`, 'warn');
-        await desk.submit(text);
+        await sendMessage(desk, text);
         return;
       }
       const command = list.find((one) => one.name === name);

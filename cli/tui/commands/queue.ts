@@ -4,6 +4,7 @@ import { cleanLine } from '../../../shared/clean-text.ts';
 import { UserError } from '../../../shared/outcome.ts';
 import type { Desk } from '../desk.ts';
 import type { SlashCommand } from './command.ts';
+import { sendMessage } from './typed.ts';
 
 export const queueCommands: readonly SlashCommand[] = [
   { name: 'queue', help: 'the messages that wait: edit, move, remove, say now', run: showQueue },
@@ -85,6 +86,6 @@ export async function sayNow(desk: Desk): Promise<void> {
     return first === undefined ? desk.hint('no message waits') : await session.steer(first.seq);
   }
   desk.took(text);
-  const seq = await desk.submit(text);
+  const seq = await sendMessage(desk, text);
   if (seq !== null && session.queue().some((one) => one.seq === seq)) await session.steer(seq);
 }

@@ -1,5 +1,5 @@
-// `!` runs a command of the user's own, `#` adds a line to ODIN.md. The user types them himself, so neither asks; what a command
-// says is shown, and told to the model only when the user says it.
+// What is typed and is no slash command: a message, `!` for a command of the user's own, `#` for a line in ODIN.md. The user types them
+// himself, so neither asks; what a command says is shown, and told to the model only when the user says it.
 
 import { spawn } from 'node:child_process';
 import { appendFile, readFile } from 'node:fs/promises';
@@ -48,7 +48,11 @@ export async function remember({ odin, say }: Desk, line: string): Promise<void>
   say(`added to ODIN.md: ${text}. New sessions read it.`);
 }
 
-const IMAGE = /(?:^|\s)@?"?(\S+\.(?:png|jpe?g|gif|webp))"?(?=\s|$)/i;
-
-/** Models are sent text alone; a path of a picture would be read as if it could be seen. */
-export const namesImage = (text: string): string | null => IMAGE.exec(text)?.[1] ?? null;
+/** A message, with the pictures that it names. Its number; null when the interface is leaving. */
+export async function sendMessage(desk: Desk, text: string): Promise<number | null> {
+  if (!/\.(?:png|jpe?g|gif|webp)/i.test(text)) return await desk.submit(text);
+  const { imagesIn } = await import('../../message-images.ts');
+  const { images, problems } = await imagesIn(text, desk.models()?.model ?? '', desk.options.cwd, desk.odin);
+  for (const problem of problems) desk.say(problem, 'warn');
+  return await desk.submit(text, desk.mode(), images);
+}

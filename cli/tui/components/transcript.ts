@@ -104,10 +104,14 @@ export class Transcript implements Component {
   }
 }
 
-function promptLines({ mode, body }: Turn, theme: Theme, width: number): string[] {
+function promptLines({ mode, body, images = [] }: Turn, theme: Theme, width: number): string[] {
   const lines = wrapped(cleanText(body).trim(), width, ' '.repeat(mode.length + 3), theme.bold);
   const [first = '', ...rest] = lines;
-  return [guard(`${theme.accent(`${mode} ❯`)} ${first.trimStart()}`, width), ...rest];
+  return [
+    guard(`${theme.accent(`${mode} ❯`)} ${first.trimStart()}`, width),
+    ...rest,
+    ...images.map((name) => guard(`${MARGIN}${theme.dim(`▣ ${cleanLine(name)}`)}`, width)),
+  ];
 }
 
 const hasAir = (kind: Item['kind']): boolean => kind === 'text' || kind === 'word';

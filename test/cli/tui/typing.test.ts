@@ -1,6 +1,6 @@
 // What the editor does besides messages: file names, commands of the user's own, notes for ODIN.md, history, pasted texts.
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Script } from '../../../llm/scripted/script.ts';
@@ -40,8 +40,16 @@ test('G1: ! runs a command of the user, # adds a line to ODIN.md, a pasted text 
       await screen.until(/\[paste #1 \+40 lines\]/);
       screen.type(ENTER);
       await screen.until(new RegExp(`Answer of ${long.length} characters`));
-      screen.type(`what is in shot.png${ENTER}`);
-      await screen.until(/shot\.png goes as a path: pictures are not sent/);
+      const png = '89504e470d0a1a0a0000000d494844520000032000000258080600000000';
+      writeFileSync(join(world.project, 'my shot.png'), Buffer.from(png, 'hex'));
+      screen.type(`\u001b[200~'${world.project}/my shot.png'\u001b[201~`);
+      screen.type(`${ENTER}`);
+      await screen.until(/my shot\.png goes as a path: anthropic\/scripted takes no pictures/);
+      screen.type(`/model anthropic/claude-opus-5-5${ENTER}`);
+      screen.type(`what is in @"my shot.png" and no.png and @no.png${ENTER}`);
+      await screen.until(/\/no\.png goes as a path: no\.png cannot be read \(ENOENT\)/);
+      await screen.until(/ask ❯ what is in @"my shot\.png"[^\n]*\n {2}▣ my shot\.png, 800×600\n[^]*completed/);
+      expect(world.server.requests.at(-1)?.body).toContain(Buffer.from(png, 'hex').toString('base64'));
     },
     { rows: 80 },
   );

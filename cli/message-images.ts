@@ -1,0 +1,58 @@
+// Pictures that a message names: `@shot.png`, or a path as terminals paste it when a file is dropped on them: quoted, with escaped blanks, or
+// a file: URL. What is a picture and what a model takes the orchestrator knows; what cannot go along is said, and stays a path.
+
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Odin } from '../orchestrator/api.ts';
+import { cleanLine } from '../shared/clean-text.ts';
+import { type ImageRef, MOST_IMAGES } from '../shared/images.ts';
+import { UserError } from '../shared/outcome.ts';
+
+export interface MessageImages {
+  readonly images: readonly ImageRef[];
+  /** Why others do not go along, one line each. */
+  readonly problems: readonly string[];
+}
+
+export async function imagesIn(
+  body: string,
+  model: string,
+  cwd: string,
+  odin: Pick<Odin, 'root' | 'keepImage'>,
+): Promise<MessageImages> {
+  const named = pathsIn(body).flatMap(({ path, isMeant }) => {
+    const found = [odin.root, cwd].map((folder) => resolve(folder, path)).find(existsSync);
+    return found !== undefined ? [found] : isMeant ? [resolve(odin.root, path)] : [];
+  });
+  const images: ImageRef[] = [];
+  const problems: string[] = [];
+  for (const path of new Set(named)) {
+    try {
+      if (images.length >= MOST_IMAGES) throw new UserError(`A message takes ${MOST_IMAGES} pictures at most.`);
+      images.push(await odin.keepImage(path, model));
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      problems.push(`${cleanLine(path)} goes as a path: ${error.message}`);
+    }
+  }
+  return { images, problems };
+}
+
+const WORD = /(?:^|\s)(@?)(?:"([^"\n]+)"|'([^'\n]+)'|((?:\\.|[^\s"'\\])+))/g;
+const IMAGE = /\.(?:png|jpe?g|gif|webp)$/i;
+
+/** `isMeant`: with an `@`, so that one that is not there is said. */
+export function pathsIn(body: string): readonly { readonly path: string; readonly isMeant: boolean }[] {
+  return [...body.matchAll(WORD)].flatMap(([, at, double, single, bare]) => {
+    const text = double ?? single ?? (bare ?? '').replace(/[,.;:!?)]+$/, '').replace(/\\(.)/g, '$1');
+    if (!IMAGE.test(text)) return [];
+    const path = text.startsWith('file://')
+      ? URL.canParse(text)
+        ? fileURLToPath(text)
+        : text
+      : text.replace(/^~(?=\/)/, homedir());
+    return [{ path, isMeant: at === '@' }];
+  });
+}
