@@ -17,10 +17,11 @@ import { type CommandIntent, commandIntent } from './command-intent.ts';
 import { controlPlaces, realOr } from './control-places.ts';
 import { gitIdentityFile } from './git-identity.ts';
 import { releaseLeft } from './guard-control.ts';
+import { type Launcher, openLauncher } from './launcher.ts';
 import { findProcessLimit, MAX_PROCESSES } from './limits.ts';
-import { outputPiece } from './output-file.ts';
+import { outputPiece, readStart } from './output-file.ts';
 import { type Resumed, resumeCommand } from './resume-command.ts';
-import { commandResult, followCommand, type Place, startCommand } from './run-command.ts';
+import { commandResult, followCommand, MAX_CWD_BYTES, type Place, startCommand } from './run-command.ts';
 import { findSandbox } from './sandbox.ts';
 import { attemptFolder, shimState } from './shim.ts';
 
@@ -71,8 +72,14 @@ export function openCommands(options: CommandsOptions): Commands {
   const ports = new Map<string, ExecPort>();
   const running = new Set<Promise<unknown>>();
   let gitConfig: string | null | undefined;
+  let launcher: Launcher | null = null;
 
   const place = async (): Promise<Place> => {
+    const limit = findProcessLimit();
+    const maxProcesses = options.maxProcesses ?? MAX_PROCESSES;
+    // While the sandbox is looked for, or the intent written.
+    if (process.platform === 'linux' && !closing.aborted) launcher ??= openLauncher(limit, maxProcesses);
+    launcher?.prepare();
     const { sandbox } = await find();
     if (gitConfig === undefined) {
       gitConfig = gitIdentityFile(options.userHome, folder);
@@ -87,8 +94,9 @@ export function openCommands(options: CommandsOptions): Commands {
       hidden: control.paths.map(realOr),
       env: options.env,
       sandbox,
-      limit: findProcessLimit(),
-      maxProcesses: options.maxProcesses ?? MAX_PROCESSES,
+      limit,
+      maxProcesses,
+      launcher,
     };
   };
   const abortReason = () => (closing.aborted ? 'closed' : 'cancelled');
@@ -214,6 +222,7 @@ export function openCommands(options: CommandsOptions): Commands {
     },
     async close() {
       await Promise.allSettled(running);
+      launcher?.close();
     },
   };
 }
@@ -238,6 +247,7 @@ function unknownCommand(id: string, known: readonly BackgroundCommand[]) {
 
 /** The folder survives this process, so that a resumed session goes on where it was. */
 function keepCwd(session: string, cwd: string): void {
+  if (readStart(join(session, 'cwd'), MAX_CWD_BYTES) === cwd) return;
   mkdirSync(session, { recursive: true, mode: 0o700 });
   writeFileSync(join(session, 'cwd'), cwd, { mode: 0o600 });
 }

@@ -18,6 +18,8 @@ export interface Tree {
   /** Value of the mark. */
   readonly mark: string;
   readonly cgroup: string | null;
+  /** It is in that cgroup for certain, so that an empty one proves that nothing of it runs any more. */
+  readonly joined: boolean;
   /** In a sandbox, where all of it ends with the first. */
   readonly confined: boolean;
 }
@@ -61,7 +63,9 @@ export function killGroup(group: number): void {
 /** What is left of a command that has ended, wherever it went. */
 export function killRest(tree: Tree): void {
   killGroup(tree.group);
-  if (!tree.confined) for (const pid of members(tree)) signal(pid, 'SIGKILL');
+  if (tree.confined) return;
+  const left = tree.cgroup !== null && tree.joined ? pidsInCgroup(tree.cgroup) : members(tree);
+  for (const pid of left) signal(pid, 'SIGKILL');
 }
 
 function signalTree(tree: Tree, name: NodeJS.Signals): void {

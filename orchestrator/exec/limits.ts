@@ -3,9 +3,9 @@
 // address space, because compilers and runtimes reserve far more of it than they use. Memory in short supply is the kernel's to
 // take back, from commands first (shim.ts).
 
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmdir, statSync, writeFileSync } from 'node:fs';
 import { availableParallelism, release } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 /** How the number of processes of a command is limited here. */
 export type ProcessLimit =
@@ -67,10 +67,10 @@ export function shellLimits(
   return limits.map((one) => `ulimit ${one} 2>/dev/null; `).join('');
 }
 
-/** Makes the cgroup of a command; null where there is none. The shim joins it before it starts the command. */
-export function openCgroup(limit: ProcessLimit, mark: string, max: number): string | null {
+/** Makes a cgroup for a command; null where there is none. The shim joins it before it starts the command. */
+export function openCgroup(limit: ProcessLimit, name: string, max: number): string | null {
   if (limit.kind !== 'cgroup') return null;
-  const folder = join(limit.folder, `${OWN}${mark}`);
+  const folder = join(limit.folder, `${OWN}${name}`);
   try {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'pids.max'), String(max));
@@ -81,12 +81,18 @@ export function openCgroup(limit: ProcessLimit, mark: string, max: number): stri
   }
 }
 
-/** The cgroup of a command that was started before; null when it has none, or none any more. */
-export function cgroupOf(limit: ProcessLimit, mark: string): string | null {
+/** The cgroup of a command's shim that an earlier process started, as the kernel says; null when it is in none of ours. */
+export function cgroupOf(limit: ProcessLimit, shim: number): string | null {
   if (limit.kind !== 'cgroup') return null;
-  const folder = join(limit.folder, `${OWN}${mark}`);
-  return statSync(folder, { throwIfNoEntry: false }) ? folder : null;
+  const names = readOr(`/proc/${shim}/cgroup`)
+    .split('\n')
+    .map((line) => basename(line))
+    .filter((name) => name.startsWith(OWN));
+  return names.map((name) => join(limit.folder, name)).find((folder) => pidsInCgroup(folder).includes(shim)) ?? null;
 }
+
+/** Whether the next command may have it: nothing runs in there, and it was not swept away. */
+export const isFreeCgroup = (folder: string): boolean => readOr(join(folder, 'cgroup.procs'), 'gone') === '';
 
 /** From here on nothing in it starts another process, so that killing comes to an end. */
 export function freezeCgroup(folder: string): void {
@@ -100,14 +106,14 @@ export function freezeCgroup(folder: string): void {
 export const pidsInCgroup = (folder: string): readonly number[] =>
   readOr(join(folder, 'cgroup.procs')).split('\n').filter(Boolean).map(Number);
 
-/** What was killed takes a moment to be gone. A cgroup that stays in use is left to a later Odin. */
+/**
+ * What was killed takes a moment to be gone. A cgroup that stays in use is left to a later Odin. Nobody waits for it: the kernel
+ * takes some milliseconds for each.
+ */
 export function removeCgroup(folder: string, tries = 25): void {
-  try {
-    rmdirSync(folder);
-  } catch (error) {
-    const isBusy = (error as NodeJS.ErrnoException).code === 'EBUSY';
-    if (isBusy && tries > 1) setTimeout(() => removeCgroup(folder, tries - 1), RETRY_MS).unref();
-  }
+  rmdir(folder, (error) => {
+    if (error?.code === 'EBUSY' && tries > 1) setTimeout(() => removeCgroup(folder, tries - 1), RETRY_MS).unref();
+  });
 }
 
 /** Since Linux 5.14 a user namespace counts for itself. */
@@ -179,10 +185,10 @@ function sweep(folder: string): void {
   }
 }
 
-function readOr(path: string): string {
+function readOr(path: string, otherwise = ''): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return '';
+    return otherwise;
   }
 }

@@ -48,7 +48,8 @@ export async function resumeCommand(
     if (state.kind === 'lost') return { kind: 'unknown' };
     if (state.kind === 'running') {
       const mark = markOf(dir);
-      const tree = { group: state.shim.pid, mark, cgroup: cgroupOf(place.limit, mark), confined: sandboxed };
+      const cgroup = cgroupOf(place.limit, state.shim.pid);
+      const tree = { group: state.shim.pid, mark, cgroup, joined: cgroup !== null, confined: sandboxed };
       const left = request.timeoutMs === null ? null : request.timeoutMs - (Date.now() - state.startedAt);
       await follow(dir, { tree, gone: whenGone(() => isAlive(state.shim)) }, left);
       return ended('attached', dir);

@@ -5,13 +5,14 @@ import { realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CappedOutput, CommandRequest, CommandResult, StopReason } from '../../shared/exec-port.ts';
 import { killPoint } from '../../shared/kill-point.ts';
-import { commandEnv, markOf } from './command-env.ts';
+import { commandEnv, MARK, markOf } from './command-env.ts';
 import { guardControl, releaseControl } from './guard-control.ts';
 import { killRest, killTree, type Tree } from './kill-tree.ts';
+import type { Launched, Launcher } from './launcher.ts';
 import { openCgroup, type ProcessLimit, removeCgroup, shellLimits } from './limits.ts';
 import { cappedOutput, OutputFollower, readStart } from './output-file.ts';
 import type { Sandbox } from './sandbox.ts';
-import { shimState, startShim, writeExit } from './shim.ts';
+import { type ShimStart, shimState, startShim, writeExit } from './shim.ts';
 
 /** What of the world a command is started with. */
 export interface Place {
@@ -25,27 +26,31 @@ export interface Place {
   readonly sandbox: Sandbox | null;
   readonly limit: ProcessLimit;
   readonly maxProcesses: number;
+  /** Null where there is none. */
+  readonly launcher: Launcher | null;
 }
 
 export interface Started {
   readonly tree: Tree;
   /** Resolves when the shim is gone; never rejects. */
   readonly gone: Promise<void>;
+  /** Takes back the cgroup of a command that has ended by itself. */
+  giveBack?(cgroup: string): void;
 }
 
 const FOLLOW_MS = 100;
 /** A command that writes more than this is stopped: the disk is not its own. */
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
-const MAX_CWD_BYTES = 4_096;
+export const MAX_CWD_BYTES = 4_096;
 
-/** Starts the command in the shim's folder `dir`. Throws when there is no /bin/sh or no such cwd. */
+/** Starts the command in the shim's folder `dir`. Throws when there is no shell or no such cwd. */
 export async function startCommand(
   place: Place,
   dir: string,
   request: CommandRequest,
   withOwner: boolean,
 ): Promise<Started> {
-  const { root, home, gitConfig, hidden, sandbox, limit, maxProcesses: max } = place;
+  const { root, home, gitConfig, hidden, sandbox, limit, maxProcesses: max, launcher } = place;
   const { cwd, profile, network, extraPaths, timeoutMs } = request;
   const mark = markOf(dir);
   const env = commandEnv({ ...place.env, HOME: home }, profile, mark);
@@ -56,19 +61,40 @@ export async function startCommand(
   }
   const shell = ['/bin/bash', '--norc', '--noprofile', '-c', `${limits}${reporting(request.command)}`];
   const argv = sandbox?.(shell, { root, cwd, profile, network, extraPaths, hidden, home, gitConfig, env }) ?? shell;
-  const cgroup = openCgroup(limit, mark, max);
-  const child = startShim({ dir, argv, cwd, env, withOwner, cgroup });
+  const confined = sandbox !== null;
+  const order = { dir, argv, cwd, env, withOwner };
+  try {
+    // Its command's environment the sandbox is told by word; of bubblewrap itself only the mark is needed.
+    const launched = await launcher?.start(confined ? { ...order, env: { [MARK]: mark } } : order);
+    const started =
+      launcher && launched ? launchedBy(launcher, launched, mark, confined) : await startHere(order, place, mark);
+    killPoint('command:started');
+    return started;
+  } catch (error) {
+    releaseControl(dir);
+    throw error;
+  }
+}
+
+const launchedBy = (launcher: Launcher, { pid, cgroup, gone }: Launched, mark: string, confined: boolean): Started => ({
+  tree: { group: pid, mark, cgroup, joined: true, confined },
+  gone,
+  giveBack: launcher.giveBack,
+});
+
+/** As a child of this process. */
+async function startHere(order: ShimStart, { limit, maxProcesses, sandbox }: Place, mark: string): Promise<Started> {
+  const cgroup = openCgroup(limit, mark, maxProcesses);
+  const child = startShim({ ...order, cgroup });
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', reject);
   }).catch((error: unknown) => {
     if (cgroup !== null) removeCgroup(cgroup);
-    releaseControl(dir);
     throw error;
   });
-  killPoint('command:started');
-  return { tree: { group: child.pid as number, mark, cgroup, confined: sandbox !== null }, gone };
+  return { tree: { group: child.pid as number, mark, cgroup, joined: false, confined: sandbox !== null }, gone };
 }
 
 /** The shell tells at its end where it is. A trap keeps the exit code; the folder is told to nobody but Odin (fd 9). */
@@ -117,7 +143,10 @@ export async function followCommand(dir: string, started: Started, follow: Follo
   if (stopped === null && shimState(dir).kind === 'running') return null;
   killRest(started.tree);
   releaseControl(dir);
-  if (started.tree.cgroup !== null) removeCgroup(started.tree.cgroup);
+  const { cgroup } = started.tree;
+  // One that was stopped may be frozen.
+  if (cgroup !== null && stopped === null && started.giveBack) started.giveBack(cgroup);
+  else if (cgroup !== null) removeCgroup(cgroup);
   if (stopped !== null) writeExit(dir, 137);
   look();
   return stopped;

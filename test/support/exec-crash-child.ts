@@ -49,6 +49,11 @@ if (intent) {
 }
 process.stdout.write('ready\n');
 
+const intend = (n: number, intent: Json) => {
+  append({ n, intent });
+  process.stdout.write('intended\n');
+};
+
 for (; next < order.commands; next++) {
   const n = next;
   const result = must(
@@ -62,7 +67,7 @@ for (; next < order.commands; next++) {
         extraPaths: [],
         opKey: `1.1.${n}`,
       },
-      { signal, onOutput: () => {}, intend: async (intent) => append({ n, intent }) },
+      { signal, onOutput: () => {}, intend: async (intent) => intend(n, intent) },
     ),
   );
   append({ n, done: 'ran', exitCode: result.exitCode, output: result.output.head });

@@ -16,7 +16,7 @@ const LIFE_MS = 40;
 /** About as long as a life needs to start and resume. */
 const START_MS = 150;
 
-/** Runs `commands` commands in `folder` and kills their owner `kills` times; one kill in five may hit it as it resumes. */
+/** Runs `commands` commands in `folder` and kills their owner `kills` times: as it resumes, before an intent, and right after one. */
 export async function killCommands(
   folder: string,
   commands: number,
@@ -28,7 +28,10 @@ export async function killCommands(
   mkdirSync(root, { recursive: true });
   const lives: Life[] = [];
   for (let n = 0; n < kills; n++) {
-    const life = await (random(5) === 0 ? killedEarly(order, random(START_MS)) : killedReady(order, random(LIFE_MS)));
+    const when = random(5);
+    const life = await (when === 0
+      ? killedEarly(order, random(START_MS))
+      : killedAfter(order, when < 3 ? 'ready\n' : 'intended\n', random(LIFE_MS)));
     lives.push(life);
     if (!life.killed) break;
   }
@@ -44,11 +47,12 @@ const killedEarly = (order: CommandCrashOrder, afterMs: number): Promise<Life> =
     (kill) => void setTimeout(kill, afterMs),
   );
 
-function killedReady(order: CommandCrashOrder, afterMs: number): Promise<Life> {
-  let ready = false;
+/** How far a life comes until its first command depends on the machine; a command that has begun does not. */
+function killedAfter(order: CommandCrashOrder, word: string, afterMs: number): Promise<Life> {
+  let said = false;
   return liveOnce('exec-crash-child', order, (text, kill) => {
-    if (!ready && text.includes('ready\n')) setTimeout(kill, afterMs);
-    ready ||= text.includes('ready\n');
+    if (!said && text.includes(word)) setTimeout(kill, afterMs);
+    said ||= text.includes(word);
   });
 }
 

@@ -1,0 +1,164 @@
+// Starts commands without forking Odin, whose fork copies the page tables of all its memory (2 ms at 50 MB, 20 at 250): a small bash
+// forks the shims (launcher-shell.ts). One shim is always prepared, and sits already in the cgroup of its limits, since joining one waits
+// for the whole kernel (4 to 8 ms). A prepared shim knows nothing of any command, and ends with Odin, however that ends.
+//
+// Where this cannot start one (the launcher was killed, or hangs), shim.ts still can.
+
+import { mkdirSync } from 'node:fs';
+import { isAlive, type ProcessIdentity } from '../process-identity.ts';
+import { type LauncherShell, openLauncherShell } from './launcher-shell.ts';
+import { isFreeCgroup, openCgroup, type ProcessLimit, removeCgroup } from './limits.ts';
+import type { ShimStart } from './shim.ts';
+
+export interface Launched {
+  readonly pid: number;
+  /** Where it is for certain. */
+  readonly cgroup: string | null;
+  /** Resolves when the shim has ended, or is found dead. */
+  readonly gone: Promise<void>;
+}
+
+export interface Launcher {
+  /** Begins to prepare a shim where none is. */
+  prepare(): void;
+  /** Null: it was not started, and will not be. Throws where spawn would: no such folder, a word with a NUL. */
+  start(order: Omit<ShimStart, 'cgroup'>): Promise<Launched | null>;
+  /** The cgroup of a shim that has ended, to be used again. */
+  giveBack(cgroup: string): void;
+  /** Ends what is prepared. */
+  close(): void;
+}
+
+interface Prepared {
+  readonly shell: LauncherShell;
+  readonly n: number;
+  readonly shim: ProcessIdentity;
+  readonly cgroup: string | null;
+}
+
+/** How long a command waits for the launcher before it is started without. */
+const PATIENCE_MS = 5_000;
+/** More cgroups than that are left only by commands that ran at once. */
+const MAX_KEPT = 8;
+
+export function openLauncher(limit: ProcessLimit, maxProcesses: number, patienceMs = PATIENCE_MS): Launcher {
+  const id = `${process.pid}-${Math.random().toString(36).slice(2, 10)}`;
+  const kept = new Set<string>();
+  let shell: LauncherShell | undefined;
+  let next: Promise<Prepared | null> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  let isClosed = false;
+  let shims = 0;
+  let cgroups = 0;
+
+  /** What a command has left in its cgroup is dying, and takes a moment. */
+  const takeCgroup = (): string | null => {
+    const free = [...kept].find(isFreeCgroup);
+    if (free === undefined) return openCgroup(limit, `${id}-${++cgroups}`, maxProcesses);
+    kept.delete(free);
+    return free;
+  };
+
+  const giveBack = (cgroup: string) => {
+    if (kept.size < MAX_KEPT) kept.add(cgroup);
+    else removeCgroup(cgroup);
+  };
+
+  const prepareNow = async (mayTryAgain: boolean): Promise<Prepared | null> => {
+    if (isClosed) return null;
+    const at = shell?.isOpen() ? shell : openLauncherShell();
+    shell = at;
+    const n = ++shims;
+    const cgroup = takeCgroup();
+    const ready = at.answer('ready', n);
+    at.fork(n, cgroup);
+    const words = await ready;
+    if (words === null) return null;
+    const [pid, startTime = '', joined] = words;
+    const shim = { pid: Number(pid), startTime };
+    if (cgroup === null || joined === 'joined') return { shell: at, n, shim, cgroup };
+    // Another Odin that started has just swept it away; or the kernel does not let it in, as it would not let in any.
+    removeCgroup(cgroup);
+    if (!mayTryAgain) return { shell: at, n, shim, cgroup: null };
+    if (isAlive(shim)) process.kill(shim.pid, 'SIGKILL');
+    return prepareNow(false);
+  };
+  const prepare = () => {
+    next ??= prepareNow(true).catch(() => null);
+    return next;
+  };
+
+  const prepared = async (): Promise<Prepared | null> => {
+    for (let tries = 2; tries > 0; tries--) {
+      const found = await within(patienceMs, prepare());
+      if (found?.shell.isOpen() && isAlive(found.shim)) return found;
+      next = undefined;
+      shell?.retire();
+      shell = undefined;
+    }
+    return null;
+  };
+
+  const start: Launcher['start'] = async (order) => {
+    const words = wordsOf(order);
+    const found = await prepared();
+    if (found === null) return null;
+    const { shell: at, n, shim, cgroup } = found;
+    mkdirSync(order.dir, { recursive: true, mode: 0o700 });
+    const gone = at.watch(n, shim);
+    const taken = Promise.race([at.answer('taken', n), gone]);
+    at.send(order.withOwner ? 'with-owner' : 'alone', words);
+    const answer = await within(patienceMs, taken);
+    // Not before it has read all that is its own.
+    next = undefined;
+    if (answer) void prepare();
+    // Nobody knows whether it has begun: its folder will tell. What was meant for it must not reach another.
+    else at.retire();
+    if (answer?.[0] !== 'refused') return { pid: shim.pid, cgroup, gone };
+    if (cgroup !== null) void gone.then(() => giveBack(cgroup));
+    throw Object.assign(new Error(`No folder ${order.cwd}`), { code: 'ENOENT' });
+  };
+
+  return {
+    prepare: () => void prepare(),
+    start(order) {
+      // One after the other: two shims that read at once would each have a part of one line.
+      const started = last.then(() => start(order));
+      last = started.catch(() => {});
+      return started;
+    },
+    giveBack,
+    close() {
+      isClosed = true;
+      shell?.retire();
+    },
+  };
+}
+
+/** For bash, as nothing but words: what stands in single quotes is taken as it is. */
+function wordsOf({ dir, argv, cwd, env }: Omit<ShimStart, 'cgroup'>): string {
+  const exports = Object.entries(env).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
+  return [
+    `dir=${quoted(dir)}\n`,
+    `cd -- ${quoted(cwd)} && argv=(${argv.map(quoted).join(' ')})\n`,
+    // Last: a new language is loaded at once.
+    ...exports,
+  ].join('');
+}
+
+function quoted(word: string): string {
+  if (word.includes('\0')) throw Object.assign(new Error('A NUL in a command'), { code: 'ERR_INVALID_ARG_VALUE' });
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, ms, null);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
