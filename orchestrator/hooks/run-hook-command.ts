@@ -56,7 +56,8 @@ export async function runHookCommand(run: HookCommand): Promise<HookRun> {
     ended.resolve(null);
   });
   child.once('exit', (code, signal) => ended.resolve(code ?? (signal === 'SIGKILL' ? 137 : 143)));
-  const tree: Tree | null = child.pid === undefined ? null : { group: child.pid, mark, cgroup: null, confined: false };
+  const tree: Tree | null =
+    child.pid === undefined ? null : { group: child.pid, mark, cgroup: null, joined: false, confined: false };
   const kill = () => {
     if (tree) killed ??= killTree(tree);
   };
