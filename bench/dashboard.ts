@@ -1,13 +1,11 @@
 // bench dashboard: 1,000 running sessions whose journals grow by 10,000 events a second in sum, a dashboard in a process of its own, and
-// its page in Chromium with one of them open: how long the page lets its reader wait, how far it is behind, and the server's memory.
+// its page in Chromium with one of them open: how long the page lets its reader wait, how far it is behind, and what the server takes.
+// What it costs the process that runs the turns is dashboard-cost.ts.
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { claimSession } from '../orchestrator/journal.ts';
 import { encode } from '../orchestrator/journal-read.ts';
@@ -17,12 +15,15 @@ import type { JournalEvent } from '../shared/events.ts';
 import { opId, sha256, ulid } from '../shared/ids.ts';
 import { hasBrowser, openBrowser } from '../test/support/browser.ts';
 import { ask, claimEvent, inboxOf } from '../test/support/redis-session.ts';
+import { type Cost, measureCost } from './dashboard-cost.ts';
+import { type BenchServer, startServer } from './dashboard-server.ts';
 import { atMost, type BenchReport, median, report } from './report.ts';
 
 const SESSIONS = 1_000;
 const TICK_MS = 100;
 const SECONDS = 20;
-const LAUNCHER = fileURLToPath(new URL('../bin/odin.js', import.meta.url));
+/** That the page shows at once. */
+const ROWS = 150;
 
 export async function benchDashboard(): Promise<BenchReport> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'odin-bench-dashboard-')));
@@ -32,36 +33,15 @@ export async function benchDashboard(): Promise<BenchReport> {
   const redis = await connectRedis({ home, notice: () => {} });
   try {
     const sids = await beginSessions(redis.client, home, workspaceId(project, redis.scope));
-    // As it is installed: the bundle, whatever the sources do meanwhile.
-    const server = spawn(process.execPath, [...entry(), 'dashboard', '--port', '0'], {
-      cwd: project,
-      env: { ...process.env, ODIN_HOME: home },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const server = await startServer(home, project);
     try {
-      const [line] = (await once(server.stdout, 'data')) as [Buffer];
-      return await measure(redis.client, sids, line.toString().trim(), server.pid ?? 0);
+      return await measure(redis.client, sids, server, await measureCost());
     } finally {
-      const ended = once(server, 'exit');
-      server.kill('SIGTERM');
-      await ended;
+      await server.stop();
     }
   } finally {
     await redis.close();
     rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** What Node is given to run the newest bundle, or the launcher when none was built. */
-function entry(): readonly string[] {
-  try {
-    const dist = fileURLToPath(new URL('../dist/', import.meta.url));
-    const { build } = JSON.parse(readFileSync(join(dist, 'manifest.json'), 'utf8')) as { readonly build: string };
-    const code =
-      'const { main } = await import(process.argv[1]); process.exitCode = await main(process.argv.slice(2));';
-    return ['--input-type=module', '-e', code, join(dist, build, 'main.js')];
-  } catch {
-    return [LAUNCHER];
   }
 }
 
@@ -75,13 +55,19 @@ async function beginSessions(redis: OdinRedis, home: string, ws: string): Promis
   return sids;
 }
 
-async function measure(redis: OdinRedis, sids: readonly string[], link: string, pid: number): Promise<BenchReport> {
+async function measure(
+  redis: OdinRedis,
+  sids: readonly string[],
+  { link, pid }: BenchServer,
+  { alone, watched }: Cost,
+): Promise<BenchReport> {
   const browser = hasBrowser ? await openBrowser() : null;
   const page = await browser?.newPage({ viewport: { width: 1440, height: 900 } });
   await page?.goto(link);
   await page?.getByText(`${SESSIONS} sessions`).waitFor();
   await page?.locator('a.session').first().click();
   const stop = new AbortController();
+  const before = cpuOf(pid);
   const written = replay(redis, sids, stop.signal);
   const delays: number[] = [];
   const sizes: number[] = [];
@@ -92,7 +78,15 @@ async function measure(redis: OdinRedis, sids: readonly string[], link: string, 
     sizes.push(rssOf(pid));
   }
   stop.abort();
-  const { events, seconds } = await written;
+  const { events, seconds, step } = await written;
+  const stopped = performance.now();
+  // The newest step in every row that the page has room for.
+  await page
+    ?.locator('#sessions .facts', { hasText: `step ${step}` })
+    .nth(ROWS - 1)
+    .waitFor({ timeout: 120_000 });
+  const behind = page ? (performance.now() - stopped) / 1000 : null;
+  const cpu = cpuOf(pid) - before;
   await browser?.close();
   const rate = events / seconds;
   const sorted = delays.toSorted((a, b) => a - b);
@@ -105,12 +99,18 @@ async function measure(redis: OdinRedis, sids: readonly string[], link: string, 
       { name: 'events journaled', unit: 'per s', odin: rate, floor: null },
       { name: 'input to next frame, p50', unit: 'ms', odin: median(delays), floor: null },
       { name: 'input to next frame, p95', unit: 'ms', odin: p95, floor: null },
+      { name: 'page behind the journals at the end', unit: 's', odin: behind, floor: null },
       { name: 'server, most memory', unit: 'MB', odin: peak, floor: null },
+      { name: 'server, processor time for each event', unit: 'µs', odin: (1e6 * cpu) / events, floor: null },
+      { name: 'messages with a dashboard, without', unit: 'per s', odin: watched.perSecond, floor: alone.perSecond },
+      { name: 'orchestrator for each message', unit: 'ms CPU', odin: watched.ownMs, floor: alone.ownMs },
+      { name: 'Redis for each message', unit: 'ms CPU', odin: watched.redisMs, floor: alone.redisMs },
     ],
     [
       atMost('time that 10,000 events take to be journaled', 10_000 / rate, 1.05, 's'),
       atMost('input to next frame, p95', p95, 100, 'ms', none),
       atMost('server, most memory', peak, 150, 'MB'),
+      atMost('orchestrator’s processor time with a dashboard', watched.ownMs / alone.ownMs, 1.05, 'times'),
     ],
   );
 }
@@ -133,6 +133,14 @@ async function inputDelay(page: Page): Promise<number> {
 const rssOf = (pid: number): number =>
   1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 
+/** Seconds of processor time. */
+function cpuOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  // The second field may hold spaces; user and system time are the 14th and the 15th, in ticks of 10 ms.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
 /** An event for every session each tick, until the signal aborts. A tick that comes late is made up for. */
 async function replay(redis: OdinRedis, sids: readonly string[], signal: AbortSignal) {
   const writer = ulid();
@@ -146,8 +154,11 @@ async function replay(redis: OdinRedis, sids: readonly string[], signal: AbortSi
     ticks += 1;
     await delay(Math.max(0, since + ticks * TICK_MS - performance.now()));
   }
-  return { events: ticks * sids.length, seconds: (performance.now() - since) / 1000 };
+  const step = turnOf(ticks - 1);
+  return { events: ticks * sids.length, seconds: (performance.now() - since) / 1000, step };
 }
+
+const turnOf = (tick: number): number => 1 + Math.floor((tick - 1) / 4);
 
 /** A message that goes on: request, answer with a call, start, result. */
 function eventOf(tick: number): JournalEvent {
@@ -157,7 +168,7 @@ function eventOf(tick: number): JournalEvent {
     const body = { inline: 'make the retries wait a random time' };
     return { type: 'msg.start', seq: 1, mid: ulid(), mode: 'edit', body, ...models, limits: { maxSteps: 1e6 }, at };
   }
-  const turn = 1 + Math.floor((tick - 1) / 4);
+  const turn = turnOf(tick);
   const [asks, calls] = [opId(1, turn, 0), opId(1, turn, 1)];
   const call = { callId: `c${turn}`, name: 'ReadFile' };
   const rawArgs = JSON.stringify({ file_path: `src/file-${turn}.ts` });

@@ -75,15 +75,18 @@ interface Look {
 }
 
 const EVERY_MS = 300;
-/** Of its time a pass takes one part in so many, at the most, however many sessions are busy. */
+/** When many sessions are busy a pass takes its time; so much it leaves to others before the next, at the most. */
+const MOST_WAIT_MS = 1_000;
 const DUTY = 4;
 /** The list of archived sessions, and what has left Redis, is looked up anew. */
 const LIST_EVERY_MS = 30_000;
 /** Clocks of the machines that share a Redis differ by less. */
 const SKEW_MS = 60_000;
 /** Sessions in one round trip, and events of each. */
-const CHUNK = 16;
-const PAGE = 200;
+const CHUNK = 64;
+const PAGE = 64;
+/** Round trips in which one pass catches up with the sessions that are far ahead. */
+const MOST_ROUNDS = 8;
 
 export function watchSessions(options: WatchOptions): SessionWatch {
   const { redis, home, ws, rates } = options;
@@ -238,7 +241,7 @@ export function watchSessions(options: WatchOptions): SessionWatch {
     await beginLooks();
     const isRun = runnersOf(await redis.hgetall(keys.owners(hostname())));
     let sids = await due();
-    while (sids.length > 0 && !stop.signal.aborted) {
+    for (let round = 0; sids.length > 0 && !stop.signal.aborted && (!complete || round < MOST_ROUNDS); round++) {
       const again: string[] = [];
       for (let i = 0; i < sids.length; i += CHUNK) {
         const chunk = sids.slice(i, i + CHUNK);
@@ -246,7 +249,7 @@ export function watchSessions(options: WatchOptions): SessionWatch {
         // What else this process does comes in between.
         await delay(0);
       }
-      sids = complete ? [] : again;
+      sids = again;
     }
     complete = true;
     if (rev !== before) for (const listener of listeners) listener();
@@ -258,7 +261,7 @@ export function watchSessions(options: WatchOptions): SessionWatch {
       const since = performance.now();
       // A Redis that is away, a journal that is none: the next pass looks again.
       await pass().catch(() => {});
-      const waitMs = Math.max(everyMs, (performance.now() - since) * (DUTY - 1));
+      const waitMs = Math.max(everyMs, Math.min((performance.now() - since) * (DUTY - 1), MOST_WAIT_MS));
       await delay(waitMs, undefined, { signal: stop.signal }).catch(() => {});
     }
   };
