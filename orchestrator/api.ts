@@ -20,6 +20,7 @@ import type { RedisHandle } from './redis.ts';
 import type { ReplayReport } from './replay.ts';
 import type { AgentWord } from './turn.ts';
 import type { FetchRules } from './web/fetch-page.ts';
+import type { WindowContents } from './window-contents.ts';
 
 /** The models of a run: `provider/name`, and how to reach them. Keys stay inside the provider objects. */
 export interface ModelPair {
@@ -211,6 +212,8 @@ export interface Odin {
   lastSession(): Promise<string | null>;
   /** Throws UserError when unknown. */
   state(sid: string): Promise<State>;
+  /** What fills the model's window, by kind, as the next message in this mode finds it. */
+  window(sid: string, mode: Mode): Promise<WindowContents>;
   /** All journal events as JSON lines' objects, blobs resolved: `odin sessions export`. */
   export(sid: string): AsyncIterable<Json>;
   queued(sid: string): Promise<readonly QueuedMessage[]>;

@@ -140,6 +140,10 @@ function facade(world: World, ownership: Ownership): Odin {
     sessions: () => inbox.sessions(),
     lastSession: () => inbox.last(),
     state: (sid) => readState(world, sid),
+    async window(sid, mode) {
+      const { readWindow } = await import('./window-contents.ts');
+      return readWindow(world, sid, mode);
+    },
     export: (sid) => exportSession(world, sid),
     queued: (sid) => readQueued(world, sid),
     removeQueued: (sid, seq) => inbox.removeWaiting(sid, seq),

@@ -4,6 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { SessionSummary } from '../../../orchestrator/api.ts';
+import type { WindowKind } from '../../../orchestrator/window-contents.ts';
 import { cleanLine } from '../../../shared/clean-text.ts';
 import { UserError } from '../../../shared/outcome.ts';
 import { accountsText } from '../../accounts-text.ts';
@@ -50,17 +51,39 @@ async function showCost({ odin, session, say }: Desk): Promise<void> {
 
 const BAR = 40;
 
-async function showContext({ odin, session, say }: Desk): Promise<void> {
-  const state = await started(odin.state(session.sid()));
+const KINDS: Readonly<Record<WindowKind, string>> = {
+  prompt: "Odin's own prompt",
+  instructions: 'instructions of the project and yours',
+  tools: 'tools',
+  messages: 'your messages, and what a summary stands for',
+  pictures: 'pictures',
+  answers: 'answers and thoughts',
+  calls: 'calls of tools',
+  files: 'files that were read',
+  results: 'other results of tools',
+  facts: 'facts told beside',
+};
+const MOST_FILES = 5;
+
+async function showContext(desk: Desk): Promise<void> {
+  const { odin, session, say } = desk;
+  const sid = session.sid();
+  const [state, window] = await started(Promise.all([odin.state(sid), odin.window(sid, desk.mode())]));
   if (state.window === null) return say('the window is empty: no model was asked yet');
-  const { model, tokens } = state.window;
-  const size = odin.rates.windowOf(model);
+  const { model, tokens, size, parts, files } = window;
   const full = size === 0 ? 0 : Math.min(BAR, Math.ceil((BAR * tokens) / size));
   const done = state.messages.length;
+  const rows = Object.entries(KINDS)
+    .map(([kind, title]) => ({ title, tokens: parts[kind as WindowKind] }))
+    .filter((row) => row.tokens > 0);
+  const row = (title: string, part: number) =>
+    [` ${String(part).padStart(9)}`, `${Math.round((100 * part) / tokens)} %`.padStart(5), title].join('  ');
   say(
     [
       `window  ${windowText({ tokens, size })} of ${cleanLine(model)}`,
       ...(size === 0 ? [] : [`        ${'█'.repeat(full)}${'░'.repeat(BAR - full)}`]),
+      ...rows.map(({ title, tokens: part }) => row(title, part)),
+      ...files.slice(0, MOST_FILES).map((file) => row(`  ${cleanLine(file.path, 80)}`, file.tokens)),
       `session ${done} ${done === 1 ? 'message' : 'messages'}, ${state.todos.length} todos, ${state.messageQueue.length} waiting`,
       'It is made smaller by itself before it is full; /compact does it now.',
     ].join('\n'),

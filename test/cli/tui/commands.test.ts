@@ -6,10 +6,13 @@ import { expect, test } from '@jest/globals';
 import type { Script } from '../../../llm/scripted/script.ts';
 import { ENTER, ESC, withApp } from './with-app.ts';
 
-const writes: Script = ({ userText, stepOfMessage }) =>
-  userText.startsWith('write') && stepOfMessage === 0
-    ? { toolCalls: [{ name: 'WriteFile', args: { file_path: 'b.txt', content: 'new\n' } }] }
-    : { text: `Answer to <${userText.split('\n\n<')[0]}>` };
+const writes: Script = ({ userText, stepOfMessage }) => {
+  if (stepOfMessage === 0 && userText.startsWith('write'))
+    return { toolCalls: [{ name: 'WriteFile', args: { file_path: 'b.txt', content: 'new\n' } }] };
+  if (stepOfMessage === 0 && userText.startsWith('first'))
+    return { toolCalls: [{ name: 'ReadFile', args: { file_path: 'a.txt' } }] };
+  return { text: `Answer to <${userText.split('\n\n<')[0]}>` };
+};
 
 test('E14, G1: /diff, /undo and /redo show and move what the session changed', async () => {
   await withApp(
@@ -34,16 +37,27 @@ test('E14, G1: /diff, /undo and /redo show and move what the session changed', a
   );
 });
 
-test('O5, E16: /cost, /context, /export, /clear, /sessions and /fork: what a session holds, and others to go on with', async () => {
+test('O5, E16: /cost, /context, /compact, /export, /clear, /sessions, /resume, /fork, /init and /quit: what a session holds, and others to go on with', async () => {
   await withApp(
     writes,
-    async ({ screen, world }) => {
+    async ({ screen, world, app }) => {
       screen.type(`first${ENTER}`);
       await screen.until(/Answer to <first>[^]*completed/);
       screen.type(`/cost${ENTER}`);
-      await screen.until(/MODEL +CALLS +TOKENS IN[^]*anthropic\/scripted +1 /);
+      await screen.until(/MODEL +CALLS +TOKENS IN[^]*anthropic\/scripted +2 /);
       screen.type(`/context${ENTER}`);
-      await screen.until(/window +\d.* of anthropic\/scripted\n[^]*session 1 message, 0 todos/);
+      const window = await screen.until(/window +\d.* of anthropic\/scripted\n[^]*session 1 message, 0 todos/);
+      for (const part of [
+        "Odin's own prompt",
+        'tools',
+        'your messages, and',
+        'answers and',
+        'files that were read',
+        '  a.txt',
+      ])
+        expect(window).toMatch(new RegExp(`\\d {2} {1,3}\\d+ % {2}${part}`));
+      screen.type(`/compact the names${ENTER}`);
+      await screen.until(/ask ❯ \/compact the names\n[^]*(?:completed|refused)[^]*────/);
       screen.type(`/export out.jsonl${ENTER}`);
       await screen.until(/written to .*out\.jsonl/);
       expect(readFileSync(join(world.project, 'out.jsonl'), 'utf8')).toContain('"type":"msg.done"');
@@ -59,11 +73,22 @@ test('O5, E16: /cost, /context, /export, /clear, /sessions and /fork: what a ses
       const list = await screen.until(/Sessions of this project\n/);
       expect(list).toMatch(/❯|→/);
       expect(list).toMatch(/first \(fork\) .*now · idle · 2 messages/);
-      expect(list).toMatch(/first .*now · idle · 1 message/);
+      const [sid = ''] = readFileSync(join(world.project, 'out.jsonl'), 'utf8').match(/(?<="sid":")\w+/) ?? [];
+      expect(list).toMatch(/first .*now · idle · 2 messages/);
       screen.type('\u001b[B');
       screen.type(ENTER);
-      const resumed = await screen.until(/ask ❯ first\n\n {2}Answer to <first>[^]*completed/);
+      const resumed = await screen.until(/ask ❯ first\n[^]*Answer to <first>[^]*completed/);
       expect(resumed).not.toContain('second');
+      screen.type(`/clear${ENTER}`);
+      await screen.until(/^(?![^]*Answer to)/);
+      screen.type(`/resume ${sid.slice(0, 20)}${ENTER}`);
+      await screen.until(/ask ❯ first\n[^]*Answer to <first>[^]*completed/);
+      screen.type(`/resume nobody${ENTER}`);
+      await screen.until(/✗ .*nobody/);
+      screen.type(`/init${ENTER}`);
+      await screen.until(/edit ❯ Write ODIN\.md: look through the project with InitTool\.\n[^]*Answer to <Write/);
+      screen.type(`/quit${ENTER}`);
+      expect(await app.done).toBe(0);
     },
     { rows: 60 },
   );
