@@ -125,6 +125,13 @@ const SCRIPTS: Readonly<Record<string, CrashScript>> = {
       return await freezeOwners(folder, { freezes, edits: freezes * 1200, leaseMs: 4_000 }, random);
     },
   },
+  threads: {
+    kills: 5,
+    async run(folder, times, random) {
+      const { loseThreads } = await import('./threads.ts');
+      return await loseThreads(folder, times, random);
+    },
+  },
   netns: {
     kills: 4,
     async run(folder, cuts, random) {

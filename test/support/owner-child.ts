@@ -1,6 +1,7 @@
 // An Odin in a process of its own, for tests that stop, block or kill it. It submits what it is told to on its stdin, prints a line for
 // each thing that happens, and breaks where its order says.
 
+import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { chooseModel } from '../../llm/choose-model.ts';
 import type { ScriptedApi } from '../../llm/scripted/script.ts';
@@ -19,6 +20,13 @@ export interface OwnerOrder {
   readonly redisUrl?: string;
   /** Commands that need no question. */
   readonly allow?: readonly string[];
+  /** Threads of subagents that are odd; `mends`: a file that is taken away when the first one is lost. */
+  readonly agentThreads?: {
+    readonly url: string;
+    readonly silentMs?: number;
+    readonly memoryMb?: number;
+    readonly mends?: string;
+  };
   /** The dialect it asks the model in; absent: anthropic. */
   readonly api?: ScriptedApi;
   /** A call whose arguments contain this kills the process. */
@@ -58,6 +66,12 @@ const chosen = await chooseModel({
 });
 if (!chosen.ok) throw new Error(chosen.failure.message);
 
+const oddThreads = ({ url, silentMs, memoryMb }: NonNullable<OwnerOrder['agentThreads']>) => ({
+  workerUrl: new URL(url),
+  ...(silentMs === undefined ? {} : { silentMs }),
+  ...(memoryMb === undefined ? {} : { memoryMb }),
+});
+
 let blocked = false;
 const breaking: ToolMiddleware = {
   name: 'breaking',
@@ -84,8 +98,14 @@ const options = {
   permission: { mode: 'accept-edits', timeoutMs: null, allow: order.allow ?? [] } as const,
   retryDelayMs: () => 1,
   notice: (line: string) => say(`notice ${line}`),
-  log: (message: string, detail: object) => say(`log ${message} ${JSON.stringify(detail)}`),
+  log(message: string, detail: object) {
+    if (message === 'the thread of an agent was lost' && order.agentThreads?.mends !== undefined) {
+      rmSync(order.agentThreads.mends, { force: true });
+    }
+    say(`log ${message} ${JSON.stringify(detail)}`);
+  },
   ...(order.leaseMs === undefined ? {} : { leaseMs: order.leaseMs }),
+  ...(order.agentThreads === undefined ? {} : { agentThreads: oddThreads(order.agentThreads) }),
   ...(order.redisUrl === undefined ? {} : { redisUrl: order.redisUrl }),
   ...(order.alone === true
     ? { alone: [process.execPath, import.meta.filename, JSON.stringify({ ...order, isAlone: true })] }
