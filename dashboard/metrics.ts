@@ -36,8 +36,13 @@ export async function createMetrics(deps: {
   const { redis, ws, rates, now } = deps;
   const register = new Registry();
   const registers = [register];
-  const counter = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
-    new Counter<T>({ name, help, labelNames, registers });
+  const flushes: (() => void)[] = [];
+  const counter = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) => {
+    const made = new Counter<T>({ name, help, labelNames, registers });
+    const tally = createTally<T>();
+    flushes.push(() => tally.drain((labels, value) => made.inc(labels, value)));
+    return tally;
+  };
   const gauge = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
     new Gauge<T>({ name, help, labelNames, registers });
   const seconds = <T extends string>(name: string, help: string, labelNames: readonly T[]) =>
@@ -62,7 +67,6 @@ export async function createMetrics(deps: {
   const questions = gauge('odin_questions_open', 'Questions that wait for an answer.');
   const own = ownFigures(gauge);
 
-  const ofType = cached((type: string) => events.labels({ type }));
   const ofTool = cached((tool: string, status: string) => tools.labels({ tool, status }));
   const ofModel = cached((model: string) => steps.labels({ model }));
   const open = new Map<string, Open>();
@@ -84,12 +88,12 @@ export async function createMetrics(deps: {
     const state = open.get(sid) ?? { claimed: 0, turn: null, step: null };
     open.set(sid, state);
     if (isNew) {
-      ofType(event.type).inc();
-      bytes.inc(size);
+      events.inc({ type: event.type });
+      bytes.inc({}, size);
     }
     switch (event.type) {
       case 'claim':
-        if (isNew && state.claimed === event.seq) resumes.inc();
+        if (isNew && state.claimed === event.seq) resumes.inc({});
         state.claimed = event.seq;
         return;
       case 'msg.start':
@@ -143,6 +147,7 @@ export async function createMetrics(deps: {
     contentType: register.contentType,
     take,
     async text(watch) {
+      for (const flush of flushes) flush();
       const all = watch.all();
       for (const status of STATUSES) sessions.set({ status }, all.filter((one) => one.status === status).length);
       waiting.set(all.reduce((sum, { queued }) => sum + queued, 0));
@@ -155,7 +160,26 @@ export async function createMetrics(deps: {
   };
 }
 
-/** What `make` makes of a few words, made once for each: looking labels up is most of what counting costs. */
+type Labels<T extends string> = Partial<Record<T, string>>;
+
+/** Counts by labels until somebody reads them: in the registry each count would look its labels up. */
+function createTally<T extends string>() {
+  const counts = new Map<string, { readonly labels: Labels<T>; value: number }>();
+  return {
+    inc(labels: Labels<T>, by = 1): void {
+      const name = Object.values(labels).join('\n');
+      const count = counts.get(name);
+      if (count === undefined) counts.set(name, { labels, value: by });
+      else count.value += by;
+    },
+    drain(take: (labels: Labels<T>, value: number) => void): void {
+      for (const { labels, value } of counts.values()) take(labels, value);
+      counts.clear();
+    },
+  };
+}
+
+/** What `make` makes of a few words, made once for each. */
 function cached<T>(make: (...words: readonly string[]) => T): (...words: readonly string[]) => T {
   const made = new Map<string, T>();
   return (...words) => {

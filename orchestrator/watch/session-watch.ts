@@ -83,7 +83,7 @@ const LIST_EVERY_MS = 30_000;
 /** Clocks of the machines that share a Redis differ by less. */
 const SKEW_MS = 60_000;
 /** Sessions in one round trip, and events of each. */
-const CHUNK = 64;
+const CHUNK = 32;
 const PAGE = 64;
 /** Round trips in which one pass catches up with the sessions that are far ahead. */
 const MOST_ROUNDS = 8;
@@ -138,15 +138,15 @@ export function watchSessions(options: WatchOptions): SessionWatch {
     for (const sid of sids) {
       const { meta, log } = keys.session(sid);
       const after = entries.get(sid)?.fold.upTo() ?? '0';
-      pipeline.hgetall(meta).xrange(log, after === '0' ? '-' : `(${after}`, '+', 'COUNT', PAGE);
+      pipeline.hmget(meta, ...META).xrange(log, after === '0' ? '-' : `(${after}`, '+', 'COUNT', PAGE);
     }
     const replies = (await pipeline.exec()) ?? [];
     let more = false;
     sids.forEach((sid, i) => {
-      const meta = replies[2 * i]?.[1] as Record<string, string> | undefined;
+      const meta = metaOf(replies[2 * i]?.[1]);
       const log = replies[2 * i + 1]?.[1] as [id: string, fields: string[]][] | undefined;
       const look = looks.get(sid);
-      if (meta?.['ws'] === undefined || log === undefined) {
+      if (meta['ws'] === undefined || log === undefined) {
         // It has left for its file while somebody looked: what it did last is read there.
         if (look && entries.get(sid)?.summary.status !== 'archived') look.fold = null;
         return;
@@ -304,6 +304,18 @@ export function watchSessions(options: WatchOptions): SessionWatch {
       await running;
     },
   };
+}
+
+/** What a summary is made of. */
+const META = ['ws', 'root', 'title', 'createdAt', 'updatedAt', 'seq', 'cursor', 'claimed', 'removed'];
+
+function metaOf(values: unknown): Readonly<Record<string, string>> {
+  const meta: Record<string, string> = {};
+  META.forEach((name, i) => {
+    const value = (values as readonly (string | null)[] | undefined)?.[i];
+    if (typeof value === 'string') meta[name] = value;
+  });
+  return meta;
 }
 
 /** Whether a process of this host runs a session. Each process is looked up once. */
