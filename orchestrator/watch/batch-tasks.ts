@@ -50,24 +50,6 @@ export function openBatchTasks(source: { readonly redis: OdinRedis; readonly hom
   const isOfProject = async (bid: string): Promise<boolean> =>
     (await redis.hget(keys.batch(bid).meta, 'root')) === root;
 
-  /** The newest sessions of those tasks that have no result yet. */
-  const sessionsOf = async (bid: string, items: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> => {
-    const newest = new Map<string, { readonly gen: number; readonly sid: string }>();
-    let cursor = '0';
-    do {
-      const [next, found] = await redis.hscan(keys.batch(bid).marks, cursor, 'MATCH', 's:*', 'COUNT', CHUNK);
-      cursor = next;
-      for (let i = 0; i < found.length; i += 2) {
-        // s:<item>:<how often it was begun anew>:<workspace>
-        const [, item = '', gen = ''] = (found[i] ?? '').split(':');
-        if (items.has(item) && Number(gen) >= (newest.get(item)?.gen ?? 0)) {
-          newest.set(item, { gen: Number(gen), sid: found[i + 1] ?? '' });
-        }
-      }
-    } while (cursor !== '0');
-    return new Map([...newest].map(([item, { sid }]) => [item, sid]));
-  };
-
   const withPrompts = async (bid: string, tasks: readonly ShownTask[]): Promise<readonly ShownTask[]> => {
     const whole = await store.tasksOf(
       bid,
@@ -83,9 +65,9 @@ export function openBatchTasks(source: { readonly redis: OdinRedis; readonly hom
   const running = async (bid: string): Promise<TaskPage> => {
     const runs = await store.runs(bid);
     const shown = [...runs].slice(0, MOST_TASKS);
-    const sessions = await sessionsOf(bid, new Set(shown.map(([id]) => id)));
+    const sessions = await store.sessions(bid);
     const tasks = shown.map(([id, { worker }]): ShownTask => {
-      const session = sessions.get(id) ?? null;
+      const session = sessions.get(id)?.at(-1) ?? null;
       return {
         ...{ id, session, worker, status: 'running', line: 0, reason: '' },
         ...{ prompt: '', answer: '', costUsd: null, steps: 0 },
@@ -121,14 +103,7 @@ export function openBatchTasks(source: { readonly redis: OdinRedis; readonly hom
     async isTasks(sid, bid, item) {
       if (!(await isOfProject(bid))) return false;
       if ((await store.results(bid, [item]))[0]?.session === sid) return true;
-      const [place, gen] = await Promise.all([
-        placeOfSession(source, sid),
-        redis.hget(keys.batch(bid).marks, `g:${item}`),
-      ]);
-      for (let g = Number(gen ?? 0); place !== null && g >= 0; g -= 1) {
-        if ((await redis.hget(keys.batch(bid).marks, `s:${item}:${g}:${place.ws}`)) === sid) return true;
-      }
-      return false;
+      return (await store.sessions(bid)).get(item)?.includes(sid) ?? false;
     },
   };
 }

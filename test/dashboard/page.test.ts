@@ -1,15 +1,20 @@
 // The page in a real browser: what a person sees and does. ODIN_SCREENSHOTS names a folder that the pictures of docs/ are written to.
 
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { chooseModel } from '../../llm/choose-model.ts';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
+import { archiveSession } from '../../orchestrator/archive-move.ts';
 import { openBatchStore } from '../../orchestrator/batch/store.ts';
 import { beat } from '../../orchestrator/batch/workers.ts';
+import { workspaceId } from '../../orchestrator/keys.ts';
+import { openOdin } from '../../orchestrator/odin.ts';
 import { connectRedis } from '../../orchestrator/redis.ts';
+import { ulid } from '../../shared/ids.ts';
 import { hasBrowser, openBrowser } from '../support/browser.ts';
-import { ask, logIn, openDashboard } from '../support/dashboard.ts';
+import { ask, JSON_TYPE, logIn, openDashboard } from '../support/dashboard.ts';
 import { type World, withWorld } from '../support/odin-world.ts';
 
 const inBrowser = hasBrowser ? test : test.skip;
@@ -310,10 +315,16 @@ inBrowser(
 );
 
 inBrowser(
-  'O25: a batch is watched live, its failures are read and its results are downloaded; workers are shown; other projects’ batches are not',
+  'O25: a batch is watched live, a task’s session too and from the archive, failures are read, results downloaded; other projects’ are not',
   async () => {
-    await withWorld({ script: () => ({ text: 'fine' }) }, async (world: World) => {
-      const owner = await world.open();
+    const hold = Promise.withResolvers<void>();
+    const script = async (): Promise<ScriptedAnswer> => {
+      await hold.promise;
+      return { text: 'There are three files.' };
+    };
+    await withWorld({ script }, async (world: World) => {
+      const owner = await world.open({ models: false });
+      const { worker, sid } = await beginTask(world, 'Count the files');
       const redis = await connectRedis({ home: world.home, notice: () => {} });
       const store = openBatchStore(redis.client);
       const base = '0'.repeat(40);
@@ -334,9 +345,9 @@ inBrowser(
         roots: [owner.root],
       };
       await beat(redis.client, { ...info, concurrency: 4, running: 1, done: 2, draining: false, since: Date.now() });
+      const run = { worker: 'w1', host: 'box', pid: 7, startTime: '1', job: 'j', token: 't', at: Date.now() };
       const finish = async (id: string, status: 'completed' | 'failed', answer: string) => {
-        const run = { worker: 'w1', host: 'box', pid: 7, startTime: '1', job: 'j', token: 't', at: Date.now() };
-        const claim = await store.claim('ours', id, 0, run);
+        const claim = await store.claim('ours', id, 0, run, { ws: 'w', fresh: ulid() });
         if (claim.status !== 'ok') throw new Error(claim.status);
         const end = {
           reason: status,
@@ -345,7 +356,7 @@ inBrowser(
           costUsd: 0.5,
           tokens: 10,
           steps: 1,
-          session: null,
+          session: id === 't2' ? sid : null,
           worker: 'w1',
         };
         const times = { startedAt: 1, endedAt: Date.now() };
@@ -358,11 +369,27 @@ inBrowser(
       const { page, complaints } = await openPage(context, dashboard.link());
       const panel = page.locator('#batches');
       await panel.getByText('1 of 4', { exact: true }).waitFor();
+      await store.claim('ours', 't2', 0, run, { ws: workspaceId(worker.root), fresh: sid });
+      await panel.getByText('Tasks', { exact: true }).click();
+      await panel.getByRole('link', { name: 't2' }).click();
+      await page.locator('.timeline').getByText('Count the files').waitFor();
+      expect(await page.getByLabel('Send to this session').count()).toBe(0);
+      expect(await page.locator('a.session', { hasText: 'Count the files' }).count()).toBe(0);
+      hold.resolve();
+      await page.locator('.timeline').getByText('There are three files.').waitFor();
+      await page.locator('.head .badge', { hasText: 'completed' }).waitFor();
+      // As a worker does when the task is done, while somebody looks.
+      await worker.close();
+      await archiveSession({ redis: redis.client, home: world.home }, sid);
+      await page.reload();
+      await page.locator('.timeline').getByText('There are three files.').waitFor();
+      await page.locator('.head .badge', { hasText: 'completed' }).waitFor();
       await finish('t3', 'failed', EVIL);
       await panel.getByText('2 of 4', { exact: true }).waitFor();
       await panel.getByText('1 not completed').waitFor();
       await panel.getByText(/a minute/).waitFor();
       await panel.getByText('Tasks', { exact: true }).click();
+      expect(await faults(page)).toEqual([]);
       await panel.getByLabel('Which tasks').selectOption('not completed');
       await panel.getByText(/^failed\. <img/).waitFor();
       await page.locator('#workers').getByText('1 of 4 busy').waitFor();
@@ -378,7 +405,21 @@ inBrowser(
       const headers = await logIn(dashboard);
       for (const bid of ['theirs', 'none', '..%2f']) {
         expect((await ask(dashboard.origin, `/api/batches/${bid}/results`, { headers })).status).toBe(404);
+        expect((await ask(dashboard.origin, `/api/batches/${bid}/tasks?kind=running`, { headers })).status).toBe(404);
+        const path = `/api/sessions/${sid}/files?batch=${bid}&task=t2`;
+        expect((await ask(dashboard.origin, path, { headers })).status).toBe(404);
       }
+      const own = `/api/sessions/${sid}/files?batch=ours&task=t2`;
+      expect((await ask(dashboard.origin, own, { headers })).status).toBe(200);
+      expect((await ask(dashboard.origin, own.replace('t2', 't1'), { headers })).status).toBe(404);
+      // It is nobody's session but the task's, and it is read and nothing else.
+      expect((await ask(dashboard.origin, `/api/sessions/${sid}/files`, { headers })).status).toBe(404);
+      const cancel = {
+        method: 'POST',
+        headers: { ...headers, ...JSON_TYPE, origin: dashboard.origin },
+        body: '{}',
+      };
+      expect((await ask(dashboard.origin, own.replace('files', 'cancel'), cancel)).status).toBe(404);
       expect(await faults(page)).toEqual([]);
       expect(complaints).toEqual([]);
       await context.close();
@@ -388,6 +429,21 @@ inBrowser(
   },
   LONG_MS,
 );
+
+/** A session outside of the project, as a task's working copy has one. */
+async function beginTask(world: World, body: string) {
+  const cwd = `${world.home}-worktrees/copy`;
+  mkdirSync(cwd, { recursive: true });
+  writeFileSync(join(cwd, 'ODIN.md'), '# Copy\n');
+  const env = { ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: world.server.url };
+  const flags = { flagModel: 'anthropic/scripted', flagSmallModel: 'anthropic/small' };
+  const chosen = await chooseModel({ ...flags, userConfig: {}, env });
+  if (!chosen.ok) throw new Error(chosen.failure.message);
+  const worker = await openOdin({ cwd, home: world.home, models: chosen.value, notice: () => {} });
+  const sid = worker.newSession();
+  await worker.submit(sid, { mode: 'ask', body });
+  return { worker, sid };
+}
 
 test('C5: the page’s own code makes no markup of text', async () => {
   const folder = new URL('../../dashboard/page/', import.meta.url);
