@@ -71,6 +71,7 @@ export function createOwnership(world: World): Ownership {
   let owned: (Owned & { readonly quarantine: Quarantine | null }) | null = null;
   let control: Control | null = null;
   let figures: FiguresPublisher | null = null;
+  let lastSteer: Promise<void> = Promise.resolve();
 
   const permissions = createPermissions({
     policy: options.permission ?? { mode: 'deny', timeoutMs: null },
@@ -198,9 +199,14 @@ export function createOwnership(world: World): Ownership {
 
   const take = (runner: SessionRunner, entry: ControlEntry): Promise<void> => {
     const { message } = entry;
-    if (message.type === 'answer') return takeAnswer(entry, message);
+    // What was said before an answer is told with the step that the answer lets go on.
+    if (message.type === 'answer') return lastSteer.then(() => takeAnswer(entry, message));
     if (message.type === 'cancel') return takeCancel(runner, entry, message);
-    if (message.type === 'steer') return takeSteer(runner, entry, message);
+    if (message.type === 'steer') {
+      const taken = takeSteer(runner, entry, message);
+      lastSteer = taken.catch(() => {});
+      return taken;
+    }
     return takeAgentWord(runner, entry, message);
   };
 

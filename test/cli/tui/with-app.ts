@@ -29,9 +29,12 @@ export async function withApp(
     readonly columns?: number;
     readonly rows?: number;
     readonly files?: Readonly<Record<string, string>>;
+    /** What happens before the interface opens. */
+    readonly before?: (world: World) => Promise<void>;
   } = {},
 ): Promise<void> {
   await withWorld({ script, files: more.files ?? { 'a.txt': 'one\ntwo\nthree\n' } }, async (world) => {
+    await more.before?.(world);
     const screen = createScreen(more.columns, more.rows);
     let app: App | null = null;
     const odin = world.open({
