@@ -2,13 +2,15 @@
 // beside a raw XADD of the same bytes. Both with the private Redis on its socket, and with a Redis of the same durability over TCP.
 //
 // The model is a provider in the process: over HTTP, the SDK and the server would take the two cores for themselves.
+// Beside messages a second, which depend on what else the machine does, it says how much processor time a message took.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ModelPair } from '../orchestrator/api.ts';
-import { keys } from '../orchestrator/keys.ts';
+import { readLog } from '../orchestrator/journal-read.ts';
+import { keys, workspaceId } from '../orchestrator/keys.ts';
 import { openOdin } from '../orchestrator/odin.ts';
 import { connectRedis, type OdinRedis, type RedisHandle } from '../orchestrator/redis.ts';
 import { ulid } from '../shared/ids.ts';
@@ -38,8 +40,11 @@ export async function benchQueue({ rounds }: { readonly rounds: number }): Promi
     ];
     return report(
       'queue',
-      places.flatMap(({ name, perSecond, append, xadd }) => [
+      places.flatMap(({ name, perSecond, cpuMs, redisCpuMs, askedAgain, append, xadd }) => [
         { name: `${name}: messages`, unit: 'per s', odin: perSecond, floor: null },
+        { name: `${name}: CPU of Odin a message`, unit: 'ms', odin: cpuMs, floor: null },
+        { name: `${name}: CPU of Redis a message`, unit: 'ms', odin: redisCpuMs, floor: null },
+        { name: `${name}: model asked again`, unit: 'times', odin: askedAgain, floor: null },
         { name: `${name}: append, p50`, unit: 'µs', odin: append, floor: xadd },
       ]),
       places.flatMap(goalsOf),
@@ -49,9 +54,16 @@ export async function benchQueue({ rounds }: { readonly rounds: number }): Promi
   }
 }
 
-interface Measured {
+interface Emptied {
   readonly perSecond: number;
+  readonly cpuMs: number;
+  readonly redisCpuMs: number;
+  /** After a turn that was put down because the machine stood still for seconds. */
+  readonly askedAgain: number;
   readonly misordered: number;
+}
+
+interface Measured extends Emptied {
   readonly append: number | null;
   readonly xadd: number | null;
 }
@@ -73,10 +85,7 @@ async function measure(rounds: number, redisUrl?: string): Promise<Measured> {
   }
 }
 
-async function emptyQueue(
-  folder: string,
-  redisUrl: string | undefined,
-): Promise<Pick<Measured, 'perSecond' | 'misordered'>> {
+async function emptyQueue(folder: string, redisUrl: string | undefined): Promise<Emptied> {
   const [home, project] = [join(folder, 'home'), join(folder, 'project')];
   mkdirSync(project);
   writeFileSync(join(project, 'ODIN.md'), '# Bench\n');
@@ -88,28 +97,48 @@ async function emptyQueue(
     const sids = Array.from({ length: SESSIONS }, () => owner.newSession());
     const waiting = sids.flatMap((sid, s) => Array.from({ length: MESSAGES }, (_, n) => ({ sid, s, n })));
     waiting.sort((a, b) => a.n - b.n);
-    const startedAt = performance.now();
+    const { pending } = keys.workspace(workspaceId(owner.root, handle.scope));
+    const [startedAt, cpu, redisCpu] = [performance.now(), process.cpuUsage(), await redisCpuSeconds(handle)];
     const submitter = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         await owner.submit(next.sid, { mode: 'ask', body: `message ${next.s}.${next.n};` });
       }
     };
     await Promise.all(Array.from({ length: SUBMITTERS }, submitter));
-    while (!(await allDone(handle, sids))) await delay(20);
+    while ((await handle.client.scard(pending)) > 0) await delay(20);
     const seconds = (performance.now() - startedAt) / 1000;
-    const misordered = sids.filter(
-      (_, s) => answered.get(String(s))?.join() !== Array.from({ length: MESSAGES }, (_, n) => n).join(),
-    ).length;
-    return { perSecond: (SESSIONS * MESSAGES) / seconds, misordered };
+    const used = process.cpuUsage(cpu);
+    const redisUsed = (await redisCpuSeconds(handle)) - redisCpu;
+    const count = SESSIONS * MESSAGES;
+    const asked = sids.map((_, s) => answered.get(String(s)) ?? []);
+    const inOrder = asked.map((order) => order.filter((message, i) => message !== order[i - 1]));
+    const wanted = Array.from({ length: MESSAGES }, (_, n) => n).join();
+    const isDone = await Promise.all(sids.map((sid) => endedInOrder(handle, sid)));
+    return {
+      perSecond: count / seconds,
+      cpuMs: (used.user + used.system) / 1000 / count,
+      redisCpuMs: (redisUsed * 1000) / count,
+      askedAgain: asked.flat().length - inOrder.flat().length,
+      misordered: inOrder.filter((order, s) => order.join() !== wanted || !isDone[s]).length,
+    };
   } finally {
     await owner.close();
     await handle.close();
   }
 }
 
-async function allDone({ client }: RedisHandle, sids: readonly string[]): Promise<boolean> {
-  const cursors = await Promise.all(sids.map((sid) => client.hget(keys.session(sid).meta, 'cursor')));
-  return cursors.every((cursor) => Number(cursor) === MESSAGES);
+/** Whether its journal has one end for each message, in order. */
+async function endedInOrder({ client }: RedisHandle, sid: string): Promise<boolean> {
+  const ends = (await readLog(client, sid, '0')).flatMap(({ event }) => (event.type === 'msg.done' ? [event.seq] : []));
+  return ends.length === MESSAGES && ends.every((seq, i) => seq === i + 1);
+}
+
+async function redisCpuSeconds({ client }: RedisHandle): Promise<number> {
+  const info = await client.info('cpu');
+  return ['user', 'sys'].reduce(
+    (sum, name) => sum + Number(new RegExp(`^used_cpu_${name}:(.*)$`, 'm').exec(info)?.[1]),
+    0,
+  );
 }
 
 /** Answers after 5 ms, and notes which message of which session it was asked. */

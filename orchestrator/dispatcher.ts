@@ -18,7 +18,7 @@ export interface Dispatcher {
 }
 
 const SWEEP_MS = 2_000;
-/** What is taken up without the queue; a crowd is better sequenced. */
+/** What runs at a time without the queue; more than that waits for one of them, or for the queue. */
 const MOST_AT_ONCE = 32;
 
 export function createDispatcher(deps: {
@@ -33,6 +33,8 @@ export function createDispatcher(deps: {
   log(message: string, detail: Record<string, unknown>): void;
 }): Dispatcher {
   const direct = new Map<string, { readonly turn: Turn; readonly done: Promise<void> }>();
+  /** What is to run when one of those has ended. */
+  const crowd = new Map<string, Turn>();
   const leaving = new AbortController();
   let queue: TurnQueue | null = null;
   let starting: Promise<void> | null = null;
@@ -44,17 +46,35 @@ export function createDispatcher(deps: {
       queue.add(turn).catch((error: unknown) => note('a wake-up was not queued', error));
       return;
     }
+    if (direct.size >= MOST_AT_ONCE) crowd.set(keyOf(turn), turn);
+    else begin(turn);
+  };
+
+  const begin = (turn: Turn): void => {
     const done = deps.runner.run(turn, null, leaving.signal).then(
-      (next) => {
-        direct.delete(keyOf(turn));
-        if (next && deps.chain) wake(next);
-      },
+      (next) => ended(turn, next),
       (error: unknown) => {
-        direct.delete(keyOf(turn));
+        ended(turn, null);
         note('a turn ended early', error);
       },
     );
     direct.set(keyOf(turn), { turn, done });
+  };
+
+  const ended = (turn: Turn, next: Turn | null): void => {
+    direct.delete(keyOf(turn));
+    if (leaving.signal.aborted) return;
+    const follows = deps.chain ? next : null;
+    if (queue) {
+      if (follows) wake(follows);
+      return;
+    }
+    // Behind those that wait already, as in the queue.
+    if (follows) crowd.set(keyOf(follows), follows);
+    const [first] = crowd.values();
+    if (!first) return;
+    crowd.delete(keyOf(first));
+    begin(first);
   };
 
   const note = (message: string, error: unknown) =>
@@ -74,7 +94,9 @@ export function createDispatcher(deps: {
       }
       return deps.runner.run(job, job.job, signal);
     });
-    await Promise.all([...direct.values()].map(({ turn }) => opened.add(turn)));
+    const known = [...[...direct.values()].map(({ turn }) => turn), ...crowd.values()];
+    crowd.clear();
+    await Promise.all(known.map((turn) => opened.add(turn)));
     await opened.sweep();
     sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
   };

@@ -33,6 +33,8 @@ export interface SessionJournal extends JournalPort {
 /** The journal lacks events that were acknowledged: Redis came back with older data. */
 export class Rewound extends Fenced {}
 
+const HOST = hostname();
+
 /** What happens while Redis cannot write. */
 export interface JournalWaits {
   /** Ends the waiting; then the journal is given up like one that was taken over. */
@@ -166,7 +168,7 @@ export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
       const last = await takeLast();
       const workspace = keys.workspace(own.ws);
       const { meta, log, inbox, changes } = session;
-      const owners = keys.owners(hostname());
+      const owners = keys.owners(HOST);
       const text = encode(own.writer, event);
       killPoint('journal:finishing');
       const [verdict, next, mode] = await patiently(own.waits, () =>
@@ -189,7 +191,7 @@ export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
       return next === 0 ? null : { sid: own.sid, seq: next, mode: modeOf(mode), gen: 0 };
     },
     async leave() {
-      const left = redis.oleave([session.meta, keys.owners(hostname())], [own.sid, own.epoch]).catch(() => {});
+      const left = redis.oleave([session.meta, keys.owners(HOST)], [own.sid, own.epoch]).catch(() => {});
       // With Redis away it would wait for ever, and it is worth little.
       await Promise.race([left, delay(PAUSE_MS, undefined, { ref: false })]);
     },

@@ -73,9 +73,10 @@ export async function nameJob(
   }: { readonly sid: string; readonly ws: string; readonly job: { readonly id: string; readonly token: string } },
 ): Promise<void> {
   const owner: Owner = { ...selfIdentity(), ws, jobId: job.id, token: job.token };
-  await redis.hset(keys.owners(hostname()), sid, JSON.stringify(owner));
+  await redis.hset(keys.owners(HOST), sid, JSON.stringify(owner));
 }
 
+const HOST = hostname();
 const LOG_IN_CLAIM = 1000;
 
 const NO_WAITS: JournalWaits = { signal: AbortSignal.abort(), onPause: () => {} };
@@ -93,7 +94,7 @@ export async function claimSession(redis: OdinRedis, request: ClaimRequest): Pro
     token: job?.token ?? '',
   };
   const [status, ...rest] = await redis.oclaim(
-    [session.meta, session.log, session.inbox, session.changes, keys.owners(hostname()), keys.workspace(ws).sessions],
+    [session.meta, session.log, session.inbox, session.changes, keys.owners(HOST), keys.workspace(ws).sessions],
     [
       ...[seq, encode(writer, claim), sid, JSON.stringify(owner), Date.now(), startAfter(after), LOG_IN_CLAIM],
       ...[marks?.read(sid)?.id ?? '', after === '0' ? '' : after, request.sawCrash ? 1 : 0],
