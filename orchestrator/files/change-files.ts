@@ -9,6 +9,7 @@ import type { FileIntent, Intend } from '../../shared/files-port.ts';
 import { sha256 } from '../../shared/ids.ts';
 import { cancelled, fail, type Outcome, ok } from '../../shared/outcome.ts';
 import { git } from '../batch/git.ts';
+import { tempNameFor } from './atomic-write.ts';
 import { keepInCache, moveFile, readForChange } from './change-file.ts';
 import type { Files } from './files.ts';
 import { intentJson } from './files-intent.ts';
@@ -183,6 +184,7 @@ export async function resumeChanges(files: Files, changes: readonly FileIntent[]
     async () => {
       const steps: (Step & { readonly isDone: boolean; readonly fits: boolean })[] = [];
       for (const { path, beforeHash, afterHash, beforeBlob, afterBlob, mode } of sorted) {
+        rmSync(tempNameFor(path), { force: true });
         const disk = readForChange(path);
         const [before, after] = await Promise.all([keptBytes(files, beforeBlob), keptBytes(files, afterBlob)]);
         if (!disk.ok) return disk;

@@ -121,7 +121,7 @@ export async function startAgentRunner(options: AgentRunnerOptions): Promise<Age
     const order = await orderOf(data, name, access);
     if (typeof order === 'string') return refuse(job, order);
     if (over.has(rid)) return refuse(job, 'its agent has ended: it was used before.');
-    if (running.has(rid)) return 'done';
+    if (running.has(rid)) return refuse(job, 'its agent runs here already: it was used before.');
     const run = { worker: id, host: selfPlace(), ...selfIdentity(), job, token };
     const claim = await store.claim(rid, run, place, ulid());
     if (claim.status === 'unknown' || claim.status === 'ended') {
