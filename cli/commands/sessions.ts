@@ -1,6 +1,7 @@
 // `odin sessions list|show|export`: what was asked and answered, as a table, as a transcript, as JSON lines (SPEC O5's audit trail).
 
 import type { Odin } from '../../orchestrator/api.ts';
+import { usdText } from '../../shared/amount-text.ts';
 import { cleanLine } from '../../shared/clean-text.ts';
 import type { State } from '../../shared/state.ts';
 import { accountsText } from '../accounts-text.ts';
@@ -18,21 +19,38 @@ export interface JsonOption {
 }
 
 export async function listSessions({ json }: JsonOption): Promise<number> {
-  const sessions = await withOdin(placeHere(), null, async (odin) => await odin.sessions());
+  const place = placeHere();
+  const [{ connectRedis }, { sessionCosts }] = await Promise.all([
+    import('../../orchestrator/redis.ts'),
+    import('../../orchestrator/watch/session-costs.ts'),
+  ]);
+  const sessions = await withOdin(place, null, async (odin) => {
+    const { home, redisUrl } = place;
+    const redis = await connectRedis({ home, notice: () => {}, ...(redisUrl === undefined ? {} : { redisUrl }) });
+    try {
+      const all = await odin.sessions();
+      const live = all.filter(({ status }) => status !== 'archived').map(({ sid }) => sid);
+      const costs = await sessionCosts(redis.client, live, odin.rates);
+      return all.map((session) => ({ ...session, costUsd: costs.get(session.sid) ?? null }));
+    } finally {
+      await redis.close();
+    }
+  });
   if (json === true) {
     for (const session of sessions) process.stdout.write(jsonLine(session));
   } else if (sessions.length === 0) {
     process.stderr.write('There is no session here yet. `odin run "…"` begins one.\n');
   } else {
-    const rows = sessions.map(({ sid, updatedAt, status, messages, queued, title }) => [
+    const rows = sessions.map(({ sid, updatedAt, status, messages, queued, costUsd, title }) => [
       sid,
       localTime(updatedAt),
       status,
       String(messages),
       String(queued),
+      costUsd === null ? '–' : usdText(costUsd),
       cleanLine(title, 60),
     ]);
-    process.stdout.write(table([['SESSION', 'CHANGED', 'STATUS', 'MESSAGES', 'QUEUED', 'TITLE'], ...rows]));
+    process.stdout.write(table([['SESSION', 'CHANGED', 'STATUS', 'MESSAGES', 'QUEUED', 'COST', 'TITLE'], ...rows]));
   }
   return EXIT.completed;
 }

@@ -28,7 +28,7 @@ export async function stats({ days, all, json }: StatsOptions): Promise<number> 
       const today = new Date().setHours(0, 0, 0, 0);
       return await usageReport({
         ...{ redis: redis.client, home, rates: odin.rates, sinceMs: today - (days - 1) * DAY_MS },
-        ...(all === true ? {} : { ws: workspaceId(odin.root, redis.scope) }),
+        ...(all === true ? {} : { only: { root: odin.root, ws: workspaceId(odin.root, redis.scope) } }),
       });
     } finally {
       await redis.close();

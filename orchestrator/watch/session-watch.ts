@@ -95,6 +95,8 @@ export function watchSessions(options: WatchOptions): SessionWatch {
   const entries = new Map<string, Entry>();
   const gone = new Map<string, number>();
   const looks = new Map<string, Look>();
+  /** Up to which event a fork is a copy of another session: that was told when it happened. */
+  const copies = new Map<string, string>();
   const listeners = new Set<() => void>();
   const stop = new AbortController();
   let rev = 0;
@@ -179,7 +181,10 @@ export function watchSessions(options: WatchOptions): SessionWatch {
       const journaled = decode(one);
       fold.take(journaled);
       look?.fold?.take(journaled.event);
-      if (!isGuest) options.onEvent?.(sid, journaled, one[1][1]?.length ?? 0);
+      if (journaled.event.type === 'session.forked') copies.set(sid, journaled.event.upTo);
+      else if (!isGuest && isAfter(journaled.id, copies.get(sid) ?? '0-0')) {
+        options.onEvent?.(sid, journaled, one[1][1]?.length ?? 0);
+      }
     }
     if (look) tell(look);
     const isAsked = before !== fold.questions().length || log.some(([, [, text = '']]) => text.includes('"perm.'));

@@ -1,11 +1,14 @@
-// What was used, by day, model and project (SPEC E16): a fold of journals, those of old sessions in their files included. Tokens are as
-// they were counted; what a price is not known for is told apart, never counted as nothing.
+// What was used, by day, model and project (SPEC E16): a fold of journals, those of old sessions in their files included. Each call counts
+// as it does in its session's accounts, once: what a fork has copied counts where it happened, and what a batch's tasks do in their working
+// copies counts for the project. What a price is not known for is told apart, never counted as nothing.
 
-import type { EventOf, JournalEvent } from '../../shared/events.ts';
+import { type Accounts, foldAccounts } from '../../agent/accounts.ts';
+import type { EventOf, JournalEvent, Journaled } from '../../shared/events.ts';
 import { addUsage, NO_USAGE, type Usage } from '../../shared/messages.ts';
-import type { Rates } from '../../shared/spending.ts';
+import { NOTHING_SPENT, type Rates } from '../../shared/spending.ts';
 import { archivedEvents, archivedSessions, readArchive } from '../archive-file.ts';
-import { decode } from '../journal-read.ts';
+import { openBatchStore } from '../batch/store.ts';
+import { decode, isAfter } from '../journal-read.ts';
 import { keys, PREFIX } from '../keys.ts';
 import type { OdinRedis } from '../redis.ts';
 
@@ -31,7 +34,7 @@ export interface ToolRow {
   calls: number;
   ok: number;
   totalMs: number;
-  /** Calls that were answered by a result of before, and the time that the calls of that tool that were not took on average for each. */
+  /** Calls that were answered by a result of before, and what they have spared: the time that such a call takes on average, less their own. */
   cached: number;
   savedMs: number;
 }
@@ -48,8 +51,8 @@ export interface UsageReport {
 export interface UsageQuestion {
   readonly redis: OdinRedis;
   readonly home: string;
-  /** One workspace; absent: all that this Redis and home hold. */
-  readonly ws?: string;
+  /** One project, its root and its workspace; absent: all that this Redis and home hold. */
+  readonly only?: { readonly root: string; readonly ws: string };
   readonly rates: Rates;
   /** Nothing before it. */
   readonly sinceMs: number;
@@ -60,21 +63,25 @@ const PAGE = 1000;
 const AS_BEFORE = / \(as before\)$/;
 
 export async function usageReport(question: UsageQuestion): Promise<UsageReport> {
+  const { redis, home, only } = question;
   const count = createCount(question);
   const damaged: string[] = [];
   const inRedis = new Set<string>();
-  for await (const { sid, root } of sessionsInRedis(question)) {
+  const taskRoots = await rootsOfTasks(redis, only?.root);
+  for await (const { sid, root } of sessionsInRedis(question, taskRoots)) {
     inRedis.add(sid);
-    const session = count.session(root);
-    for await (const event of eventsOf(question.redis, sid)) session(event);
+    const session = count.session(taskRoots.get(sid) ?? root);
+    for await (const entry of eventsOf(redis, sid)) session(entry);
   }
-  for (const sid of await archivedSessions(question.home)) {
+  for (const sid of await archivedSessions(home)) {
     if (inRedis.has(sid)) continue;
     try {
-      const archive = await readArchive(question.home, sid);
-      if (archive === null || (question.ws !== undefined && archive.header.ws !== question.ws)) continue;
-      const session = count.session(archive.header.root);
-      for (const { event } of archivedEvents(archive)) session(event);
+      const archive = await readArchive(home, sid);
+      if (archive === null) continue;
+      const taskRoot = taskRoots.get(sid);
+      if (only !== undefined && taskRoot === undefined && archive.header.ws !== only.ws) continue;
+      const session = count.session(taskRoot ?? archive.header.root);
+      for (const entry of archivedEvents(archive)) session(entry);
     } catch {
       damaged.push(sid);
     }
@@ -82,10 +89,28 @@ export async function usageReport(question: UsageQuestion): Promise<UsageReport>
   return { ...count.report(), damaged };
 }
 
-async function* sessionsInRedis({ redis, ws }: UsageQuestion): AsyncGenerator<{ sid: string; root: string }> {
-  if (ws !== undefined) {
-    const sids = await redis.zrevrange(keys.workspace(ws).sessions, 0, -1);
-    for (const sid of sids) yield { sid, root: (await redis.hget(keys.session(sid).meta, 'root')) ?? '' };
+/** The sessions of the batches' tasks, and the project that each works for: of one project, or of all. */
+async function rootsOfTasks(redis: OdinRedis, root: string | undefined): Promise<ReadonlyMap<string, string>> {
+  const store = openBatchStore(redis);
+  const roots = new Map<string, string>();
+  for (const batch of await store.list()) {
+    if (root !== undefined && batch.root !== root) continue;
+    for (const sids of (await store.sessions(batch.bid)).values()) for (const sid of sids) roots.set(sid, batch.root);
+  }
+  return roots;
+}
+
+async function* sessionsInRedis(
+  { redis, only }: UsageQuestion,
+  tasks: ReadonlyMap<string, string>,
+): AsyncGenerator<{ sid: string; root: string }> {
+  const rootOf = (sid: string) => redis.hget(keys.session(sid).meta, 'root');
+  if (only !== undefined) {
+    const own = await redis.zrevrange(keys.workspace(only.ws).sessions, 0, -1);
+    for (const sid of new Set([...own, ...tasks.keys()])) {
+      const root = await rootOf(sid);
+      if (root !== null) yield { sid, root };
+    }
     return;
   }
   let cursor = '0';
@@ -97,16 +122,16 @@ async function* sessionsInRedis({ redis, ws }: UsageQuestion): AsyncGenerator<{ 
       const sid = key.slice(`${PREFIX}:s:`.length, -':meta'.length);
       if (seen.has(sid)) continue;
       seen.add(sid);
-      yield { sid, root: (await redis.hget(key, 'root')) ?? '' };
+      yield { sid, root: (await rootOf(sid)) ?? '' };
     }
   } while (cursor !== '0');
 }
 
-async function* eventsOf(redis: OdinRedis, sid: string): AsyncGenerator<JournalEvent> {
+async function* eventsOf(redis: OdinRedis, sid: string): AsyncGenerator<Journaled> {
   let after = '-';
   for (;;) {
     const entries = await redis.xrange(keys.session(sid).log, after, '+', 'COUNT', PAGE);
-    for (const entry of entries) yield decode(entry).event;
+    for (const entry of entries) yield decode(entry);
     if (entries.length < PAGE) return;
     after = `(${entries.at(-1)?.[0] ?? ''}`;
   }
@@ -115,6 +140,8 @@ async function* eventsOf(redis: OdinRedis, sid: string): AsyncGenerator<JournalE
 function createCount({ rates, sinceMs }: UsageQuestion) {
   const models = new Map<string, UsageRow>();
   const tools = new Map<string, ToolRow>();
+  /** What the calls of a tool that ran and went well took, whenever. */
+  const plain = new Map<string, { calls: number; ms: number }>();
   let sessions = 0;
   let messages = 0;
 
@@ -145,42 +172,51 @@ function createCount({ rates, sinceMs }: UsageQuestion) {
     row.calls += 1;
     if (event.kind === 'ok') row.ok += 1;
     row.totalMs += event.durationMs;
-    if (AS_BEFORE.test(event.description)) row.cached += 1;
+    if (AS_BEFORE.test(event.description)) {
+      row.cached += 1;
+      row.savedMs -= event.durationMs;
+    } else if (event.kind === 'ok') {
+      const ran = plain.get(tool) ?? { calls: 0, ms: 0 };
+      plain.set(tool, { calls: ran.calls + 1, ms: ran.ms + event.durationMs });
+    }
   };
 
   return {
     /** Takes the events of one session, in order. */
-    session(project: string): (event: JournalEvent) => void {
-      let asked = '';
+    session(project: string): (entry: Journaled) => void {
       let counted = false;
-      const take = (event: JournalEvent): void => {
-        if (event.type === 'llm.req') asked = event.model;
+      /** Up to here it is a copy of another session. */
+      let copied = '';
+      /** The open request of the session, '', and of each subagent. */
+      const requests = new Map<string, Accounts['request']>();
+      const take = (who: string, event: JournalEvent, isCounted: boolean): void => {
+        // From nothing, so that what is spent is what this event adds: at most one call of one model.
+        const { spending, request } = foldAccounts(
+          { spending: NOTHING_SPENT, request: requests.get(who) ?? null },
+          event,
+        );
+        requests.set(who, request);
+        // A subagent's own events, with what its model and tools did.
+        if (event.type === 'agent.ev') return take(event.aid, event.event, isCounted);
         const at = event.at ?? 0;
-        if (at < sinceMs) return;
+        if (!isCounted || at < sinceMs) return;
         if (!counted) sessions += 1;
         counted = true;
         if (event.type === 'msg.start') messages += 1;
-        if (event.type === 'llm.res') spend(at, project, asked === '' ? event.model : asked, event.usage);
-        if (event.type === 'llm.fail' && event.usage !== undefined) spend(at, project, asked, event.usage);
-        if (event.type === 'aux.used') spend(at, project, event.model, event.usage);
+        for (const [model, { usage }] of Object.entries(spending)) spend(at, project, model, usage);
         if (event.type === 'tool.done') toolDone(project, event);
-        // A subagent's own events, with what its model and tools did.
-        if (event.type === 'agent.ev') agentTake(event.aid, event.event);
       };
-      const agents = new Map<string, string>();
-      const agentTake = (aid: string, event: JournalEvent): void => {
-        const before = asked;
-        asked = agents.get(aid) ?? '';
-        take(event);
-        agents.set(aid, asked);
-        asked = before;
+      return ({ id, event }) => {
+        if (event.type === 'session.forked') copied = event.upTo;
+        else take('', event, copied === '' || isAfter(id, copied));
       };
-      return take;
     },
     report(): Omit<UsageReport, 'damaged'> {
       for (const row of tools.values()) {
-        const done = row.calls - row.cached;
-        if (done > 0) row.savedMs = Math.round((row.cached * row.totalMs) / done);
+        const ran = plain.get(row.tool);
+        // Of a tool that was never seen to run it is not known what it takes.
+        row.savedMs =
+          ran && row.cached > 0 ? Math.max(0, Math.round((row.cached * ran.ms) / ran.calls + row.savedMs)) : 0;
       }
       const byDay = <T extends { readonly day: string; readonly project: string }>(a: T, b: T): number =>
         b.day.localeCompare(a.day) || a.project.localeCompare(b.project);

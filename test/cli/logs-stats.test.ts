@@ -50,6 +50,8 @@ test('E16: odin stats adds up tokens, money, tools and what caches spared, as th
     for (const sid of sids) await world.ask(odin, sid, { mode: 'ask', body: 'hello' });
     const states = await Promise.all(sids.map((sid) => odin.state(sid)));
     const options = { cwd: world.project, env: { ODIN_HOME: world.home } };
+    // What a fork has copied was used once.
+    const { sid: fork } = await odin.fork(sids[0] ?? '');
     const { stdout } = await runCli(['stats', '--json'], options);
     const report = JSON.parse(stdout) as UsageReport;
     expect(report).toMatchObject({ sessions: 2, messages: 2, damaged: [] });
@@ -63,6 +65,17 @@ test('E16: odin stats adds up tokens, money, tools and what caches spared, as th
     expect(row?.costUsd).toBeCloseTo(cost, 10);
     expect(row?.savedUsd).toBeCloseTo((sum(({ cacheRead }) => cacheRead) * 0.9) / 1e6, 10);
     expect(report.tools).toMatchObject([{ tool: 'ReadFile', calls: 4, ok: 2, cached: 0, savedMs: 0 }]);
+    const { stdout: list } = await runCli(['sessions', 'list', '--json'], options);
+    const costs = Object.fromEntries(
+      list
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { sid: string; costUsd: number })
+        .map(({ sid, costUsd }) => [sid, costUsd]),
+    );
+    const costOf = (sid: string) => costs[sid] ?? Number.NaN;
+    expect(sids.reduce((all, sid) => all + costOf(sid), 0)).toBeCloseTo(cost, 10);
+    expect(costOf(fork)).toBeCloseTo(costOf(sids[0] ?? ''), 10);
     const table = await runCli(['stats', '--all', '--days', '1'], options);
     expect(table.stdout).toMatch(
       /^2 sessions, 2 messages today\n\nDAY .*\n.*anthropic\/scripted.*\n\nDAY .*\n.* 50% .*ReadFile/,
