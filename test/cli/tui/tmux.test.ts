@@ -33,12 +33,13 @@ interface Pane {
   type(text: string): void;
   until(expected: RegExp): Promise<string>;
   tmux(...args: readonly string[]): string;
-  start(args: string): void;
+  /** `isFirst`: as somebody who has never set a model up. */
+  start(args: string, isFirst?: boolean): void;
   close(): void;
 }
 
 /** A window of a tmux server of its own; its control client says when something was written. */
-function openPane(command: (args: string) => string): Pane {
+function openPane(command: (args: string, isFirst?: boolean) => string): Pane {
   const tmux = (...args: readonly string[]) =>
     execFileSync('tmux', ['-S', join(folder, 'tmux'), '-f', '/dev/null', ...args], { encoding: 'utf8' });
   tmux('new-session', '-d', '-s', 't', '-x', '100', '-y', '40', command(''));
@@ -55,7 +56,7 @@ function openPane(command: (args: string) => string): Pane {
     tmux,
     keys: (...keys) => void tmux('send-keys', '-t', 't', ...keys),
     type: (text) => void tmux('send-keys', '-t', 't', '-l', text),
-    start: (args) => void tmux('respawn-pane', '-k', '-t', 't', command(args)),
+    start: (args, isFirst) => void tmux('respawn-pane', '-k', '-t', 't', command(args, isFirst)),
     until(expected) {
       const { promise, resolve, reject } = Promise.withResolvers<string>();
       const never = setTimeout(() => reject(new Error(`${expected} never stood there:\n${screen()}`)), NEVER_MS);
@@ -97,10 +98,12 @@ beforeAll(async () => {
       return { text: `Answer to <${text}>.` };
     },
   });
-  const env = `ODIN_HOME='${folder}/home' ANTHROPIC_API_KEY=test ANTHROPIC_BASE_URL=${server.url} NO_COLOR=1`;
+  const known = `ODIN_HOME='${folder}/home' ANTHROPIC_API_KEY=test ANTHROPIC_BASE_URL=${server.url} NO_COLOR=1`;
+  const names = ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENROUTER_API_KEY'];
+  const unknown = `env ${names.map((name) => `-u ${name}`).join(' ')} ODIN_HOME='${folder}/first-home' NO_COLOR=1`;
   pane = openPane(
-    (args) =>
-      `cd '${project}' && ${env} '${process.execPath}' '${repository}/bin/odin.js' --model anthropic/scripted ${args}; echo ENDED $?; exec sleep 1000`,
+    (args, isFirst = false) =>
+      `cd '${project}' && ${isFirst ? unknown : known} '${process.execPath}' '${repository}/bin/odin.js' ${isFirst ? '' : '--model anthropic/scripted'} ${args}; echo ENDED $?; exec sleep 1000`,
   );
 });
 
@@ -207,5 +210,34 @@ wholeDay(
     expect(shown).toMatch(/Answer to <wait and resize>/);
     gate.resolve();
     await pane.until(/Answer to <wait to be killed>\.\n\n {2}completed/);
+  },
+);
+
+wholeDay(
+  'G7: the first start without a model offers a login, tests the key that is pasted, shows it nowhere, and goes on into the interface',
+  async () => {
+    pane.keys('C-c');
+    pane.keys('C-d');
+    await pane.until(/ENDED 0/);
+    pane.start('', true);
+    await pane.until(/No model is set up yet[^]*1 +login[^]*2 +demo[^]*What now\? 1-2/);
+    pane.type('login');
+    pane.keys('Enter');
+    await pane.until(/Which provider\?/);
+    pane.type('compatible');
+    pane.keys('Enter');
+    await pane.until(/Base URL of the server/);
+    pane.type(`${server.url}/v1`);
+    pane.keys('Enter');
+    await pane.until(/Key for compatible/);
+    pane.type('key-of-nobody-0123456789');
+    pane.keys('Enter');
+    await pane.until(/Which model should plan and answer/);
+    pane.keys('Enter');
+    await pane.until(/\n ask · scripted/);
+    pane.type('hello again');
+    pane.keys('Enter');
+    const shown = await pane.until(/Answer to <hello again>\.\n\n {2}completed/);
+    expect(shown).not.toContain('key-of-nobody');
   },
 );
