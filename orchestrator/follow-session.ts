@@ -1,6 +1,6 @@
 // A session's public stream for whoever wants to see it (SPEC O4): from the owner's own bus, or from Redis in any other process.
 
-import type { JournalEvent } from '../shared/events.ts';
+import type { EventOf, JournalEvent } from '../shared/events.ts';
 import type { Rates } from '../shared/spending.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
 import { createStreamView, type StreamView } from '../shared/stream-view.ts';
@@ -38,6 +38,7 @@ export function followFromRedis(
     }
     for await (const item of followLog(handle, sid, after, signal)) {
       if (item.kind === 'live') yield* view.live(item.event, Date.now());
+      else if (item.kind === 'lost') yield* lostView(view, item.event);
       else yield* view.journaled(item.id, await inline(blobs, item.event));
     }
   })();
@@ -78,6 +79,10 @@ export function followOwn(
     }
   })();
 }
+
+/** The end of a message that has no place in the journal. */
+export const lostView = (view: StreamView, end: EventOf<'msg.done'>): readonly StreamEvent[] =>
+  view.journaled('', end).map((event) => ({ ...event, id: null }));
 
 /** A view that knows what came before `id`: which message runs and which calls are open. */
 async function viewUpTo(

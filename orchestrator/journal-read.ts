@@ -1,16 +1,18 @@
 // Reading a session's journal: at once, or as it grows together with the live stream. Readers need no lock and no owner:
 // the stream is ordered, complete and append-only, so whoever comes late reads from the id he has.
 
-import { JOURNAL_VERSION, type JournalEvent, type Journaled, type LiveEvent } from '../shared/events.ts';
+import { type EventOf, JOURNAL_VERSION, type JournalEvent, type Journaled, type LiveEvent } from '../shared/events.ts';
 import type { JsonObject } from '../shared/json.ts';
 import { Bug } from '../shared/outcome.ts';
 import { upcast } from './journal-upcast.ts';
 import { keys } from './keys.ts';
+import type { LiveEntry } from './live-stream.ts';
 import type { OdinRedis, RedisHandle } from './redis.ts';
 
 export type Followed =
   | ({ readonly kind: 'journal' } & Journaled)
-  | { readonly kind: 'live'; readonly event: LiveEvent };
+  | { readonly kind: 'live'; readonly event: LiveEvent }
+  | { readonly kind: 'lost'; readonly event: EventOf<'msg.done'> };
 
 type Entry = [id: string, fields: string[]];
 
@@ -102,9 +104,10 @@ export async function* followLog(
 function* merge(journaled: readonly Journaled[], shown: readonly Entry[]): Generator<Followed, void, undefined> {
   let next = 0;
   for (const [, fields] of shown) {
-    const { after, events } = JSON.parse(fields[1] ?? '{}') as { after: string; events: LiveEvent[] };
+    const { after, events, lost } = JSON.parse(fields[1] ?? '{}') as LiveEntry;
     for (; isUpTo(journaled[next]?.id, after); next++) yield { kind: 'journal', ...(journaled[next] as Journaled) };
     for (const event of events) yield { kind: 'live', event };
+    if (lost) yield { kind: 'lost', event: lost };
   }
   for (const entry of journaled.slice(next)) yield { kind: 'journal', ...entry };
 }

@@ -1,7 +1,7 @@
 // Publishes what is only for eyes: text as it streams in, progress. Deltas are gathered and sent at 20 Hz, the first at once.
 // It never makes the turn wait: what cannot be sent, because Redis is away or a reader's link is slow, is dropped.
 
-import type { LiveEvent } from '../shared/events.ts';
+import type { EventOf, LiveEvent } from '../shared/events.ts';
 import type { OpId } from '../shared/ids.ts';
 import type { LivePort } from '../shared/ports.ts';
 import { keys } from './keys.ts';
@@ -19,6 +19,32 @@ const MAX_ENTRIES = 2000;
 const EXPIRE_S = 600;
 const MAX_GATHERED_CHARS = 1_000_000;
 
+/** One entry of the stream. */
+export interface LiveEntry {
+  /** The newest event of the journal when it was sent. */
+  readonly after: string;
+  readonly events: readonly LiveEvent[];
+  /** The end of a message that has no place in the journal, for Redis has forgotten that there was one. */
+  readonly lost?: EventOf<'msg.done'>;
+}
+
+/** Tells those who follow in other processes what has become of a message that Redis has forgotten. */
+export async function publishLost(
+  redis: OdinRedis,
+  sid: string,
+  after: string,
+  lost: EventOf<'msg.done'>,
+): Promise<void> {
+  await add(redis, keys.session(sid).live, { after, events: [], lost });
+}
+
+async function add(redis: OdinRedis, key: string, entry: LiveEntry): Promise<void> {
+  await Promise.all([
+    redis.xadd(key, 'MAXLEN', '~', MAX_ENTRIES, '*', 'd', JSON.stringify(entry)),
+    redis.expire(key, EXPIRE_S),
+  ]).catch(() => {});
+}
+
 /** `position` tells the id of the newest event of the journal, so that readers can put the two streams in order. */
 export function openLiveStream(redis: OdinRedis, sid: string, position: () => string): LiveStream {
   const key = keys.session(sid).live;
@@ -34,11 +60,7 @@ export function openLiveStream(redis: OdinRedis, sid: string, position: () => st
     gatheredChars = 0;
     if (events.length === 0 || redis.status !== 'ready') return;
     sentAt = performance.now();
-    const entry = JSON.stringify({ after: position(), events });
-    await Promise.all([
-      redis.xadd(key, 'MAXLEN', '~', MAX_ENTRIES, '*', 'd', entry),
-      redis.expire(key, EXPIRE_S),
-    ]).catch(() => {});
+    await add(redis, key, { after: position(), events });
   };
   const sendSoon = (): void => {
     if (timer !== null || sending !== null) return;

@@ -21,6 +21,7 @@ import type { EventBus } from './event-bus.ts';
 import { runFileCommand } from './file-command.ts';
 import type { Files } from './files/files.ts';
 import type { SeenFiles } from './files/seen-files.ts';
+import { lostView } from './follow-session.ts';
 import type { InboxMessage } from './inbox-message.ts';
 import type { Instructions } from './instructions.ts';
 import { type ClaimResult, claimSession } from './journal.ts';
@@ -28,7 +29,7 @@ import type { Marks } from './journal-marks.ts';
 import { Rewound } from './journal-owner.ts';
 import { closeRewound, rewoundEnd } from './journal-rewound.ts';
 import type { Snapshots } from './journal-snapshot.ts';
-import { type LiveStream, openLiveStream } from './live-stream.ts';
+import { type LiveStream, openLiveStream, publishLost } from './live-stream.ts';
 import { type OnPause, putPatiently } from './pauses.ts';
 import type { Quarantine } from './quarantine.ts';
 import { createRecorder } from './recorder.ts';
@@ -143,7 +144,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     return next;
   };
 
-  /** Redis has lost what was done: what was begun ends with a word about it, and whoever follows it here hears of it. */
+  /** Redis has lost what was done: what was begun ends with a word about it, and whoever follows it hears of it. */
   const closeLost = async ({ sid, seq }: Turn): Promise<null> => {
     recall.drop(sid);
     const { redis, marks, ws, now } = deps;
@@ -153,8 +154,9 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     for (const { id, event } of written) deps.bus.publish(sid, () => view.journaled(id, event));
     if (written.some(({ event }) => event.type === 'msg.done' && event.seq === seq)) return null;
     // A message that Redis does not even know: it has no place in the journal, and its followers must not wait for ever.
-    const lost = view.journaled('', rewoundEnd(seq, now())).map((event) => ({ ...event, id: null }));
-    deps.bus.publish(sid, () => lost);
+    const end = rewoundEnd(seq, now());
+    deps.bus.publish(sid, () => lostView(view, end));
+    await publishLost(redis, sid, written.at(-1)?.id ?? '0-0', end);
     return null;
   };
 

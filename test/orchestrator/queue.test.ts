@@ -83,7 +83,7 @@ test('O6, C2: 1,000 messages from four processes, each sent twice, run once each
     }
     expect(await redis.handle.client.scard(keys.workspace(ws).pending)).toBe(0);
   });
-}, 60_000);
+}, 240_000);
 
 test('C2: a wake-up that was lost, and one whose turn ended without finishing, come again with the next sweep', async () => {
   await withQueue(async (queue, ws) => {

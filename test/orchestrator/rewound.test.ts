@@ -80,10 +80,9 @@ for (const when of ['before the message was sent', 'in its first step'] as const
       await world.ask(odin, sid, { mode: 'edit', body: 'write 1' });
       redis = await connectRedis({ home: world.home, notice: () => {} });
       goBack = await copyOf(redis.client);
-      const isKnown = when === 'in its first step';
-      const elsewhere = isKnown ? endElsewhere(await world.open({ models: false }), sid, 2) : null;
+      const elsewhere = endElsewhere(await world.open({ models: false }), sid, 2);
       const end = only(await world.ask(odin, sid, { mode: 'edit', body: 'write 2' }), 'AgentDone');
-      if (elsewhere) expect((await elsewhere).answer).toBe(end.answer);
+      expect((await elsewhere).answer).toBe(end.answer);
       expect(end).toMatchObject({ status: 'planner_failure', seq: 2 });
       expect(end.answer).toContain('look at the files, then go on');
       expect(textOf(world, 2)).toBe('token 2\n');
