@@ -84,7 +84,7 @@ const app = startApp({
   mode: 'ask',
   limits: { maxSteps: 9 },
   models: { model: chosen.value.model, smallModel: chosen.value.smallModel },
-  cwd: '~/shop',
+  cwd: project,
   env: { NO_COLOR: '1', ODIN_HOME: join(folder, 'home') },
   version: '0.1.0',
   sandbox: Promise.resolve('sandbox'),
@@ -117,7 +117,9 @@ await screen.until(/thinking · \d/);
 send('then update the changelog');
 screen.type('\u001b[Z');
 send('and what is left to do?');
-await capture('queue', /↳ edit then[^]*↳ ask and what/);
+await screen.until(/↳ edit then[^]*↳ ask and what/);
+screen.type('\u0013');
+await capture('queue', /told with the next step: then[^]*↳ ask and what/);
 gate.resolve();
 await screen.until(/Done\.[^]*ask ❯ and what[^]*Done\.[^]*completed[^]*────/);
 send('/mode plan');
@@ -126,6 +128,15 @@ await capture('plan', /What becomes of the plan/);
 screen.type('\u001b');
 send('/sessions');
 await capture('sessions', /Sessions of this project\n/);
+screen.type('\u001b');
+send('/context');
+await capture('context', /window .*\n[^]*session \d/);
+send('/login');
+await screen.until(/Which provider/);
+screen.type('\r');
+await screen.until(/Key for anthropic/);
+screen.type('\u001b[200~sk-not-a-key-0123456789\u001b[201~');
+await capture('login', /• 23 characters/);
 screen.type('\u001b');
 app.leave();
 await app.done;

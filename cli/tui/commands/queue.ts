@@ -82,6 +82,7 @@ export async function sayNow(desk: Desk): Promise<void> {
   if (/^[/!#]/.test(text)) return desk.hint('Enter carries it out; Ctrl-S is for messages');
   if (session.view().running === null) return desk.hint('nothing runs: Enter sends');
   if (text.trim() === '') {
+    await session.refreshQueue();
     const first = session.queue().find(({ steered }) => steered !== true);
     return first === undefined ? desk.hint('no message waits') : await session.steer(first.seq);
   }
