@@ -7,8 +7,8 @@ import type { Config } from '../../orchestrator/config.ts';
 import { findRoot } from '../../orchestrator/workspace.ts';
 import { UserError } from '../../shared/outcome.ts';
 import { tell, withBatches } from '../batches.ts';
-import { boundMemory } from '../bounded-memory.ts';
 import { EXIT } from '../exit-codes.ts';
+import { beginLean } from '../lean-process.ts';
 import { openModels } from '../open-models.ts';
 import { permissionPolicy } from '../permission-options.ts';
 import { placeHere } from '../place.ts';
@@ -29,16 +29,13 @@ export interface WorkerOptions {
 
 const CONCURRENCY = 4;
 const DRAIN_S = 30;
-/** What a worker may hold, and what it may for each task at a time more. */
-const BASE_MB = 256;
-const TASK_MB = 12;
 
 export async function work(options: WorkerOptions, version: string): Promise<number> {
+  beginLean();
   const place = placeHere();
   const config = await settingsOf(place);
-  const { worker } = config;
-  boundMemory(BASE_MB + TASK_MB * (options.concurrency ?? worker.concurrency ?? CONCURRENCY));
   const models = await openModels(options, config);
+  const { worker } = config;
   const projects = projectsOf(options.repo ?? worker.repos ?? ['.'], place.cwd);
   const roles = options.roles ?? worker.roles ?? ['batch'];
   const concurrency = options.concurrency ?? worker.concurrency ?? CONCURRENCY;

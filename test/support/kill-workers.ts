@@ -22,6 +22,8 @@ export interface WorkersResult {
   readonly doubled: number;
   /** Tasks whose journal could not be read. */
   readonly unknown: number;
+  /** Tasks whose session is not only in its file, as it is to be when all workers have left. */
+  readonly stray: number;
   /** Requests beyond those that tasks without crashes make. */
   readonly extraRequests: number;
   readonly peakBytes: number;
@@ -118,6 +120,7 @@ async function audit(world: BatchWorld, bid: string, tasks: readonly { readonly 
   let lost = 0;
   let doubled = 0;
   let unknown = 0;
+  let stray = 0;
   const results = await world.store.results(
     bid,
     tasks.map(({ id }) => id),
@@ -127,6 +130,8 @@ async function audit(world: BatchWorld, bid: string, tasks: readonly { readonly 
     const patch = (await world.store.patch(bid, id)) ?? '';
     const lines = patch.split(`+line of ${id}\n`).length - 1;
     if (result?.status !== 'completed' || result.files.join() !== `${id}.txt` || lines !== 1) lost += 1;
+    const { meta, log } = keys.session(result?.session ?? '');
+    if (!result?.session || (await world.handle.client.exists(meta, log)) > 0) stray += 1;
     const ends = result?.session ? await endsIn(world, result.session) : null;
     if (ends === null) unknown += 1;
     else if (ends.messages !== 1 || ends.writes !== 1) {
@@ -136,13 +141,10 @@ async function audit(world: BatchWorld, bid: string, tasks: readonly { readonly 
   }
   const { counts } = await world.ended(bid);
   const sum = Object.values(counts).reduce((all, count) => all + count, 0);
-  return { lost, doubled: doubled + Math.abs(sum - tasks.length), unknown };
+  return { lost, doubled: doubled + Math.abs(sum - tasks.length), unknown, stray };
 }
 
-/**
- * What the journal of a task's session says: its archive where there is one, since a worker that takes up a task that is done leaves
- * a claim in Redis; else Redis, where a worker that was killed left it. Null when there is none.
- */
+/** What the journal of a task's session says: its archive, else Redis. Null when there is none. */
 async function endsIn(
   { home, handle }: BatchWorld,
   sid: string,
