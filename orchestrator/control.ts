@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import { keys } from './keys.ts';
 import type { OdinRedis, RedisHandle } from './redis.ts';
+import { refusedWith } from './redis-pause.ts';
 
 const controlSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('cancel'), seq: z.int(), by: z.string() }),
@@ -44,7 +45,9 @@ export interface Control {
 
 /** Resolves when the request is durable. */
 export async function sendControl(redis: OdinRedis, ws: string, sid: string, message: ControlMessage): Promise<void> {
-  await redis.xadd(keys.workspace(ws).ctl, '*', 'sid', sid, 'd', JSON.stringify(message));
+  await redis
+    .xadd(keys.workspace(ws).ctl, '*', 'sid', sid, 'd', JSON.stringify(message))
+    .catch(refusedWith('Nobody was told of it: ask for it again then.'));
 }
 
 /** For the one owner of a workspace. What has gathered so far is in `pending` when this resolves; `onEntry` gets all of it too. */

@@ -14,7 +14,7 @@ import type { Owner } from './journal.ts';
 import { keys } from './keys.ts';
 import { isAlive } from './process-identity.ts';
 import type { OdinRedis } from './redis.ts';
-import { pauseReason } from './redis-pause.ts';
+import { refusedWith } from './redis-pause.ts';
 import type { Turn } from './turn-ticket.ts';
 
 /** Messages that may wait in one session. */
@@ -74,7 +74,7 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
 
   const change = async (sid: string, seq: number, args: readonly string[]): Promise<void> => {
     const { meta, inbox, changes } = keys.session(sid);
-    const verdict = await redis.ochange([meta, inbox, changes], [seq, ...args]);
+    const verdict = await redis.ochange([meta, inbox, changes], [seq, ...args]).catch(UNCHANGED);
     const refusal = REFUSALS[verdict];
     if (refusal !== undefined) throw new UserError(`Message ${seq} ${refusal}`);
   };
@@ -100,7 +100,7 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
           INBOX_LIMIT,
         ],
       )
-      .catch(refused);
+      .catch(refusedWith('The message was not taken: send it again then.'));
     if (status === 'unknown') {
       if (await archive?.restore(sid)) return submit(submission);
       throw unknownSession(sid);
@@ -159,7 +159,9 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
 
     async steerWaiting(sid, seq, by) {
       const { meta, inbox, changes } = keys.session(sid);
-      const [verdict, running] = await redis.osteer([meta, inbox, changes, workspace.ctl], [seq, sid, by]);
+      const [verdict, running] = await redis
+        .osteer([meta, inbox, changes, workspace.ctl], [seq, sid, by])
+        .catch(UNCHANGED);
       const refusal = REFUSALS[verdict];
       if (refusal !== undefined) throw new UserError(`Message ${seq} ${refusal}`);
       return running;
@@ -204,6 +206,8 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
   };
 }
 
+const UNCHANGED = refusedWith('The queue is as it was: change it again then.');
+
 const REFUSALS: Readonly<Record<string, string>> = {
   missing: 'does not exist. `odin queue` lists the messages that wait.',
   done: 'is done already; only messages that wait can change.',
@@ -216,12 +220,6 @@ const REFUSALS: Readonly<Record<string, string>> = {
 
 const unknownSession = (sid: string): UserError =>
   new UserError(`There is no session ${sid} in this project. \`odin sessions\` lists them.`);
-
-/** Redis took nothing of it. */
-function refused(error: unknown): never {
-  const reason = pauseReason(error);
-  throw reason === null ? error : new UserError(`${reason} The message was not taken: send it again then.`, 1);
-}
 
 /** The first line of what was asked, as a title. */
 function titleOf(body: string): string {

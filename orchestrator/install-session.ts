@@ -6,6 +6,7 @@ import { ulid } from '../shared/ids.ts';
 import type { RawEntry } from './archive-file.ts';
 import { keys } from './keys.ts';
 import type { OdinRedis } from './redis.ts';
+import { refusedWith } from './redis-pause.ts';
 
 export interface NewSession {
   readonly sid: string;
@@ -24,8 +25,11 @@ export interface NewSession {
 const PAGE = 500;
 const STAGED_MS = 600_000;
 
-/** False when the session is there already. */
-export async function installSession(redis: OdinRedis, session: NewSession): Promise<boolean> {
+/** False when the session is there already. Throws UserError when Redis cannot write now. */
+export const installSession = (redis: OdinRedis, session: NewSession): Promise<boolean> =>
+  install(redis, session).catch(refusedWith('Nothing was changed: try again then.'));
+
+async function install(redis: OdinRedis, session: NewSession): Promise<boolean> {
   const { sid, ws, root, title, createdAt, updatedAt, seq, epoch, entries, mids } = session;
   const { meta, log, mids: midsKey } = keys.session(sid);
   const nonce = ulid();
@@ -50,7 +54,7 @@ export async function installSession(redis: OdinRedis, session: NewSession): Pro
     [sid, updatedAt, ...Object.entries(fields).flat()],
   );
   if (verdict === 'exists') await redis.del(staged.log, staged.mids);
-  return verdict === 'ok' || (verdict === 'lost' && installSession(redis, session));
+  return verdict === 'ok' || (verdict === 'lost' && install(redis, session));
 }
 
 async function execute(pipeline: ReturnType<OdinRedis['pipeline']>): Promise<void> {

@@ -4,9 +4,10 @@ import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedCall, ScriptedTurn } from '../../../llm/scripted/script.ts';
 import { noteSeenFiles, type SeenFiles } from '../../../orchestrator/files/seen-files.ts';
 import type { JournalEvent } from '../../../shared/events.ts';
+import type { JsonObject } from '../../../shared/json.ts';
 import { withWorld } from '../../support/odin-world.ts';
 
-const call = (name: string, args: object): ScriptedCall => ({ name, args });
+const call = (name: string, args: JsonObject): ScriptedCall => ({ name, args });
 const edit = (file: string) => call('EditTool', { file_path: file, old_string: 'two', new_string: 'TWO' });
 const write = (file: string) => call('WriteFile', { file_path: file, content: 'whole\n' });
 
