@@ -62,6 +62,7 @@ export async function killOnPaths(
     env: { ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: server.url },
   });
   if (!chosen.ok) throw new Error(chosen.failure.message);
+  let named = 0;
   const world: PathsWorld = {
     folder: realpathSync(folder),
     home,
@@ -69,6 +70,7 @@ export async function killOnPaths(
     models: chosen.value,
     handle,
     runs,
+    newName: () => `run${named++}`,
     eventsOf,
   };
   const plans = [...agentPlans(), ...toolPlans()];
@@ -78,29 +80,41 @@ export async function killOnPaths(
     // Without the rest of the paths a sample of the pairs needs fewer of them.
     const order = plans.toSorted(() => random(3) - 1);
     const chosenPlans = order.slice(0, Math.min(order.length, Math.max(3, Math.ceil(most / 3))));
-    for (const plan of chosenPlans) {
+    await several(chosenPlans, async (plan) => {
       const run = await begin(world, plan);
       const events = await finishHere(world, run);
       if (!wentAsPlanned(plan, events)) found.strayed.push(`${plan.name}: ${events.map(({ type }) => type).join(' ')}`);
       const wanted = summaryOf(run, events);
       for (const point of pointsOf(events)) tasks.push({ plan, point, wanted });
-    }
+    });
+    // What came first depends on the machine; what is chosen depends on the seed alone.
+    tasks.sort((a, b) => chosenPlans.indexOf(a.plan) - chosenPlans.indexOf(b.plan));
     const sample = tasks
       .map((task) => ({ task, key: random(2 ** 30) }))
       .toSorted((a, b) => a.key - b.key)
       .slice(0, most);
-    for (const { task } of sample) {
-      const { plan, point, wanted } = task;
+    await several(sample, async ({ task: { plan, point, wanted } }) => {
       const run = await begin(world, plan);
       if (!(await dieAt(world, run, point))) found.survived.push(`${plan.name} at ${point}`);
       const after = summaryOf(run, await finishHere(world, run));
       if (after !== wanted) found.differ.push(`${plan.name} at ${point}: ${after} instead of ${wanted}`);
-    }
+    });
     return { paths: chosenPlans.length, tried: sample.length, pairs: tasks.length, ...found };
   } finally {
     await handle.close();
     await server.close();
   }
+}
+
+/** So many at a time: a path waits for processes, time-outs and retries most of its time. */
+const SIDE_BY_SIDE = 6;
+
+async function several<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  const lane = async (): Promise<void> => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, lane));
 }
 
 interface PathsWorld {
@@ -110,12 +124,13 @@ interface PathsWorld {
   readonly models: ModelPair;
   readonly handle: RedisHandle;
   readonly runs: Map<string, Run>;
+  newName(): string;
   eventsOf(sid: string): Promise<readonly JournalEvent[]>;
 }
 
 /** A project of its own, whose one message waits for somebody to run it. */
-async function begin({ folder, home, runs }: PathsWorld, plan: PathPlan): Promise<Run> {
-  const name = `run${runs.size}`;
+async function begin({ folder, home, runs, newName }: PathsWorld, plan: PathPlan): Promise<Run> {
+  const name = newName();
   const project = join(folder, name);
   mkdirSync(project);
   writeFileSync(join(project, 'ODIN.md'), '# Crash test\n');

@@ -198,8 +198,8 @@ async function leave(child: ChildProcess): Promise<void> {
 const nameOf = ({ userText }: ScriptedTurn): string => [...userText.matchAll(/message (\d+\.\d+);/g)].at(-1)?.[1] ?? '';
 
 /**
- * Runs a command, reads and edits, and says that it is done when it has edited. A process that did not read the file itself lets nobody
- * edit it, so it is read for each try; never in the same words, or the message would be stopped for repeating itself.
+ * Runs a command, reads and edits, and says that it is done when it has edited. The file is read for each try; never in the same words,
+ * or the message would be stopped for repeating itself.
  */
 function answer({ stepOfMessage, lastToolResults }: ScriptedTurn, name: string): ScriptedAnswer {
   const number = name.split('.')[0];

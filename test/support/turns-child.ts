@@ -1,6 +1,7 @@
 // An Odin in a process of its own for the crash scripts: owns its project's sessions, or waits to, until its stdin ends. Where it is
 // killed is told by ODIN_KILL_POINTS.
 
+import { flushCompileCache } from 'node:module';
 import { chooseModel } from '../../llm/choose-model.ts';
 import { openOdin } from '../../orchestrator/odin.ts';
 
@@ -15,6 +16,8 @@ export interface TurnsOrder {
   /** Before the model is asked again. */
   readonly retryMs?: number;
 }
+
+const COMPILED_MS = 1_000;
 
 const {
   url,
@@ -44,5 +47,7 @@ const odin = await openOdin({
   },
 });
 process.stdout.write(`open ${odin.owner}\n`);
+// Who is killed leaves no compiled code to the next; half a message later there is enough of it, and only the first has anything to write.
+setTimeout(flushCompileCache, COMPILED_MS).unref();
 process.stdin.resume();
 process.stdin.once('end', () => void odin.close().then(() => process.exit(0)));
