@@ -80,7 +80,7 @@ export function startTurn(
   /** Seldom needed, so loaded when they are. */
   const openAgents = (supplies: AgentSupplies): Promise<Agents> => {
     agents ??= import('./agents/agents.ts').then(({ createAgents }) =>
-      createAgents({ parent: own, supplies, scope: deps.budget.scope, now: deps.now }, start, past),
+      createAgents({ parent: own, supplies, scope: deps.budget.scope, isLeft: () => left, now: deps.now }, start, past),
     );
     return agents;
   };

@@ -28,7 +28,11 @@ const MAX_AGENTS = 64;
 const MAX_NOTE_CHARS = 500;
 
 export function createAgents(
-  deps: AgentHostDeps & { now(): number },
+  deps: AgentHostDeps & {
+    /** The process leaves the message: its calls are aborted, and nobody has cancelled anything. */
+    isLeft(): boolean;
+    now(): number;
+  },
   start: EventOf<'msg.start'>,
   past: readonly JournalEvent[],
 ): Agents {
@@ -131,7 +135,7 @@ export function createAgents(
       const stopped = Promise.withResolvers<null>();
       const stop = () => {
         // One in the background only loses whoever waited for it.
-        if (agent.background) return stopped.resolve(null);
+        if (agent.background || deps.isLeft()) return stopped.resolve(null);
         agent.cancel('parent');
       };
       signal.addEventListener('abort', stop, { once: true });

@@ -130,7 +130,8 @@ export function openRemoteAgents(deps: RemoteDeps): RemoteAgents | null {
         );
       }
       if (order === null) return fail('failed', 'forged_order', 'what Redis holds in its place is not ours');
-      await addAgentJob(await queueOf(accessOfMode(order.mode)), order);
+      // After a crash of the parent its worker may be done with it.
+      if (!(await store.isEnded(rid))) await addAgentJob(await queueOf(accessOfMode(order.mode)), order);
       return ok(order);
     },
 

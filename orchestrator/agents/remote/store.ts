@@ -152,6 +152,10 @@ export function openRemoteStore(redis: OdinRedis, key: Buffer) {
       return found;
     },
 
+    async isEnded(rid: string): Promise<boolean> {
+      return (await redis.hexists(keys.remoteAgent(rid).meta, 'ended')) === 1;
+    },
+
     /** Its end is in its parent's journal. */
     async remove(rid: string): Promise<void> {
       const { meta, stream, words } = keys.remoteAgent(rid);
