@@ -96,6 +96,27 @@ test('DURABILITY 5.3: a long session is snapshotted between messages, and taken 
   await remove();
 });
 
+test('DURABILITY 5.3: short sessions stay in memory by the hundred; of very long ones the oldest are let go', async () => {
+  const { home, remove } = await tempHome();
+  const limits = { maxSteps: 1 };
+  const keptOf = async (chars: number, sessions: number): Promise<readonly boolean[]> => {
+    const deps = { blobs: openBlobs(home), snapshots: openSnapshots(home), isRunning: () => false, isIdle: () => true };
+    const recall = createRecall(deps);
+    const body = { inline: 'x'.repeat(chars) };
+    const start = { seq: 1, mid: 'm', mode: 'ask', body, model: 'a/b', smallModel: 'a/b', limits, at: 1 } as const;
+    const sids = Array.from({ length: sessions }, () => ulid());
+    for (const sid of sids) {
+      await recall.recall({ sid, seq: 2 }, '0', [{ id: '1-1', event: { type: 'msg.start', ...start } }]);
+      recall.ended(sid, 1);
+    }
+    return sids.map((sid) => recall.knownUpTo(sid) === '1-1');
+  };
+  expect(await keptOf(100, 300)).toEqual(Array.from({ length: 300 }, () => true));
+  // However long they are, the newest 32 are kept.
+  expect(await keptOf(1_000_000, 40)).toEqual(Array.from({ length: 40 }, (_, i) => i >= 8));
+  await remove();
+});
+
 test('DURABILITY 13: an event of an old journal is lifted step by step to the shape of today, and a newer one is refused', () => {
   const read = createUpcast(
     [
