@@ -27,6 +27,8 @@ const MOST_IN_ONE = 500;
 /** What waits for a collector that is away; the oldest gives way. */
 const MOST_WAITING = 5_000;
 const PATIENCE_MS = 10_000;
+/** The answers after which OTLP says to try again. */
+const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** Null: the environment asks for none. OTLP over HTTP, as JSON. */
 export function openTraces(
@@ -37,8 +39,12 @@ export function openTraces(
   const base = env['OTEL_EXPORTER_OTLP_ENDPOINT'];
   const url = env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ?? (base && `${base.replace(/\/+$/, '')}/v1/traces`);
   if (!url || env['OTEL_SDK_DISABLED'] === 'true' || env['OTEL_TRACES_EXPORTER'] === 'none') return null;
-  const headers = headersOf(env['OTEL_EXPORTER_OTLP_TRACES_HEADERS'] ?? env['OTEL_EXPORTER_OTLP_HEADERS'] ?? '');
-  const service = env['OTEL_SERVICE_NAME'] ?? 'odin';
+  const headers = pairsOf(env['OTEL_EXPORTER_OTLP_TRACES_HEADERS'] ?? env['OTEL_EXPORTER_OTLP_HEADERS'] ?? '');
+  const about: Attributes = {
+    'service.name': 'odin',
+    ...pairsOf(env['OTEL_RESOURCE_ATTRIBUTES'] ?? ''),
+    ...(env['OTEL_SERVICE_NAME'] ? { 'service.name': env['OTEL_SERVICE_NAME'] } : {}),
+  };
   const since = now();
   const places = new Map<string, Place>();
   let waiting: Json[] = [];
@@ -48,7 +54,7 @@ export function openTraces(
   const send = async (): Promise<void> => {
     while (waiting.length > 0) {
       const spans = waiting.slice(0, MOST_IN_ONE);
-      const resource = { attributes: attributesOf({ 'service.name': service }) };
+      const resource = { attributes: attributesOf(about) };
       const body = { resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'odin' }, spans }] }] };
       try {
         const response = await fetch(url, {
@@ -58,9 +64,12 @@ export function openTraces(
           redirect: 'error',
           signal: AbortSignal.timeout(PATIENCE_MS),
         });
-        if (!response.ok) throw new Error(`The collector of traces said ${response.status}.`);
+        const isRefused = !response.ok && !PASSING.has(response.status);
+        if (!response.ok && !isRefused) throw new Error(`The collector of traces said ${response.status}.`);
         waiting = waiting.slice(spans.length);
         hasFailed = false;
+        // What it will not have it will not have next time either.
+        if (isRefused) onError(new Error(`The collector of traces refused ${spans.length} spans: ${response.status}.`));
       } catch (error) {
         // They wait for the next time. Once is enough to be told.
         if (!hasFailed) onError(error);
@@ -223,7 +232,7 @@ const attributesOf = (attributes: Attributes): Json[] =>
   }));
 
 /** `a=b,c=d`, its values percent-encoded. */
-function headersOf(text: string): Readonly<Record<string, string>> {
+function pairsOf(text: string): Readonly<Record<string, string>> {
   const pairs = text.split(',').map((pair) => pair.split('='));
   return Object.fromEntries(
     pairs.flatMap(([name = '', ...value]) =>

@@ -3,33 +3,55 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
+import * as z from 'zod';
+import { openTraces } from '../../dashboard/traces.ts';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
+import { NO_USAGE } from '../../shared/messages.ts';
 import { openDashboard } from '../support/dashboard.ts';
 import { withWorld } from '../support/odin-world.ts';
 import { until } from '../support/until.ts';
 
-interface SentSpan {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
-  readonly attributes: readonly {
-    readonly key: string;
-    readonly value: { readonly stringValue?: string; readonly intValue?: string };
-  }[];
-  readonly status: { readonly code: number; readonly message?: string };
-}
-interface Sent {
-  readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly SentSpan[] }[] }[];
-}
+const attributesSchema = z.array(
+  z.strictObject({
+    key: z.string(),
+    value: z.union([
+      z.strictObject({ stringValue: z.string() }),
+      z.strictObject({ intValue: z.string().regex(/^\d+$/) }),
+    ]),
+  }),
+);
+const spanSchema = z.strictObject({
+  traceId: z.string().regex(/^[0-9a-f]{32}$/),
+  spanId: z.string().regex(/^[0-9a-f]{16}$/),
+  parentSpanId: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .optional(),
+  name: z.string().min(1),
+  kind: z.int().min(1).max(5),
+  startTimeUnixNano: z.string().regex(/^\d{19}$/),
+  endTimeUnixNano: z.string().regex(/^\d{19}$/),
+  attributes: attributesSchema,
+  status: z.strictObject({ code: z.int().min(0).max(2), message: z.string().optional() }),
+});
+/** What OTLP's protocol buffers are as JSON: nothing more, ids in hexadecimal, 64-bit numbers as text, enums as numbers. */
+const sentSchema = z.strictObject({
+  resourceSpans: z.array(
+    z.strictObject({
+      resource: z.strictObject({ attributes: attributesSchema }),
+      scopeSpans: z.array(z.strictObject({ scope: z.strictObject({ name: z.string() }), spans: z.array(spanSchema) })),
+    }),
+  ),
+});
+type Sent = z.infer<typeof sentSchema>;
+type SentSpan = z.infer<typeof spanSchema>;
 
-/** Refuses the first request. */
-async function startCollector() {
+/** Takes what fits OTLP, and says 400 to the rest; to the first request it says something else. */
+async function startCollector(first: number) {
   const spans: SentSpan[] = [];
   const paths: string[] = [];
-  let refused = false;
+  const about: Sent['resourceSpans'][number]['resource']['attributes'] = [];
+  let answer = first;
   const server = createServer((request, response) => {
     let text = '';
     request.on('data', (piece: Buffer) => {
@@ -37,12 +59,13 @@ async function startCollector() {
     });
     request.on('end', () => {
       paths.push(`${request.method} ${request.url} ${String(request.headers['x-team'])}`);
-      if (refused)
-        spans.push(
-          ...(JSON.parse(text) as Sent).resourceSpans.flatMap((one) => one.scopeSpans.flatMap((scope) => scope.spans)),
-        );
-      response.writeHead(refused ? 200 : 503).end('{}');
-      refused = true;
+      const sent = sentSchema.safeParse(JSON.parse(text));
+      if (answer === 200 && sent.success) {
+        about.push(...sent.data.resourceSpans.flatMap(({ resource }) => resource.attributes));
+        spans.push(...sent.data.resourceSpans.flatMap((one) => one.scopeSpans.flatMap((scope) => scope.spans)));
+      }
+      response.writeHead(sent.success ? answer : 400).end('{}');
+      answer = 200;
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -51,6 +74,7 @@ async function startCollector() {
     url: `http://127.0.0.1:${port}`,
     spans,
     paths,
+    about,
     close: () => new Promise((resolve) => server.close(resolve)),
   };
 }
@@ -68,7 +92,7 @@ test('E16: with OTEL_* set each message is one trace: message, requests and call
         }
       : { text: 'secret answer' };
   };
-  const collector = await startCollector();
+  const collector = await startCollector(503);
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`, OTEL_EXPORTER_OTLP_HEADERS: 'x-team=a%20b' };
   await withWorld({ script, files: { 'a.txt': 'a\n' } }, async (world) => {
     const owner = await world.open({ retryDelayMs: () => 1 });
@@ -103,9 +127,41 @@ test('E16: with OTEL_* set each message is one trace: message, requests and call
     const chats = first.filter(({ name, status }) => name === 'chat' && status.code === 1);
     const sum = chats
       .flatMap(({ attributes }) => attributes.filter(({ key }) => key === 'gen_ai.usage.input_tokens'))
-      .reduce((all, { value }) => all + Number(value.intValue), 0);
+      .reduce((all, { value }) => all + Number('intValue' in value ? value.intValue : Number.NaN), 0);
     expect(sum).toBe((await owner.state(sid)).messages[0]?.usage.input);
     expect(JSON.stringify(spans)).not.toMatch(/secret|a\.txt/);
   });
+  await collector.close();
+});
+
+test('E16: what a collector refuses for good is told and left out, and what follows is sent', async () => {
+  const collector = await startCollector(400);
+  const errors: string[] = [];
+  const env = {
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/own`,
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test%20bed,service.name=other',
+    OTEL_SERVICE_NAME: 'mine',
+  };
+  const at = 1_800_000_000_000;
+  const traces = openTraces(
+    env,
+    () => at,
+    (error) => errors.push(String(error)),
+  );
+  const models = { model: 'a/b', smallModel: 'a/b', body: { inline: '' }, mid: 'm', mode: 'ask' as const };
+  const limits = { maxSteps: 1 };
+  for (let seq = 1; seq <= 501; seq++) {
+    traces?.take('s', { id: `${seq}-0`, event: { type: 'msg.start', seq, at, limits, ...models } });
+    const done = { status: 'completed', steps: 1, seq, at: at + 1, answer: { inline: '' }, usage: NO_USAGE } as const;
+    traces?.take('s', { id: `${seq}-1`, event: { type: 'msg.done', ...done } });
+  }
+  await traces?.close();
+  expect(errors).toEqual(['Error: The collector of traces refused 500 spans: 400.']);
+  expect(collector.paths).toEqual(['POST /own undefined', 'POST /own undefined']);
+  expect(collector.spans).toHaveLength(1);
+  expect(collector.about).toEqual([
+    { key: 'service.name', value: { stringValue: 'mine' } },
+    { key: 'deployment.environment', value: { stringValue: 'test bed' } },
+  ]);
   await collector.close();
 });
