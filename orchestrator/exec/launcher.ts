@@ -43,20 +43,24 @@ const MAX_KEPT = 8;
 
 export function openLauncher(limit: ProcessLimit, maxProcesses: number, patienceMs = PATIENCE_MS): Launcher {
   const id = `${process.pid}-${Math.random().toString(36).slice(2, 10)}`;
+  const all = new Set<string>();
   const kept = new Set<string>();
   let shell: LauncherShell | undefined;
   let next: Promise<Prepared | null> | undefined;
   let last: Promise<unknown> = Promise.resolve();
   let isClosed = false;
   let shims = 0;
-  let cgroups = 0;
 
   /** What a command has left in its cgroup is dying, and takes a moment. */
   const takeCgroup = (): string | null => {
     const free = [...kept].find(isFreeCgroup);
-    if (free === undefined) return openCgroup(limit, `${id}-${++cgroups}`, maxProcesses);
-    kept.delete(free);
-    return free;
+    if (free !== undefined) {
+      kept.delete(free);
+      return free;
+    }
+    const made = openCgroup(limit, `${id}-${all.size + 1}`, maxProcesses);
+    if (made !== null) all.add(made);
+    return made;
   };
 
   const giveBack = (cgroup: string) => {
@@ -131,6 +135,8 @@ export function openLauncher(limit: ProcessLimit, maxProcesses: number, patience
     close() {
       isClosed = true;
       shell?.retire();
+      // The shell does it too, at its end: for an Odin that was killed. It may itself have been killed.
+      for (const cgroup of all) removeCgroup(cgroup);
     },
   };
 }
