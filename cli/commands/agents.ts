@@ -39,9 +39,10 @@ export async function listAgents({ session = 'last', json }: AgentsOptions): Pro
 }
 
 function rowsOf({ subAgents, agentResults }: State, now: number): readonly (readonly string[])[] {
-  const working = subAgents.map(({ id, status, steps, mode, startedAt, title, doing, todos }) => {
+  const working = subAgents.map(({ id, status, steps, mode, startedAt, title, doing, todos, worker }) => {
     const open = todos.filter((todo) => todo.status !== 'completed').length;
-    const what = open === 0 ? doing : `${doing}, ${open} of ${todos.length} todos open`;
+    const where = worker === undefined ? '' : ` (with worker ${worker})`;
+    const what = `${open === 0 ? doing : `${doing}, ${open} of ${todos.length} todos open`}${where}`;
     return [
       id,
       status,
@@ -91,6 +92,10 @@ function linesOf(event: StreamEvent): readonly string[] {
         `${event.agent}: ${cleanLine(event.title)} (${event.mode} mode, ${cleanLine(event.model)})`,
         cleanText(event.prompt),
         '',
+      ];
+    case 'AgentPlaced':
+      return [
+        event.worker === null ? `works here: ${cleanLine(event.why)}` : `is with worker ${cleanLine(event.worker)}`,
       ];
     case 'StepText':
       return [cleanText(event.text)];
