@@ -409,6 +409,7 @@ function createRunner(
     titles: world.options.titles === true && config.titles,
     limits: messageLimits(config),
     instructions: () => world.instructions(),
+    letGo: (sid) => world.forget(sid),
     takeOutTold: (sid, queued) => world.inbox.takeOutTold(sid, queued),
     ...place,
     now: Date.now,

@@ -45,6 +45,8 @@ export function createRecall(deps: {
   readonly snapshots: Snapshots;
   isRunning(sid: string): boolean;
   isIdle(): boolean;
+  /** The session is in memory no more; what else is kept of it only helps while it is. */
+  letGo?(sid: string): void;
 }): SessionRecall {
   const { blobs, snapshots } = deps;
   const memories = new Map<string, SessionMemory>();
@@ -82,7 +84,9 @@ export function createRecall(deps: {
   const forgetOldest = (): void => {
     for (const sid of memories.keys()) {
       if (memories.size <= KEPT_SESSIONS || sizes.sum() <= KEPT_CHARS) break;
-      if (!deps.isRunning(sid)) forget(sid);
+      if (deps.isRunning(sid)) continue;
+      forget(sid);
+      deps.letGo?.(sid);
     }
   };
 

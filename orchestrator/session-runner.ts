@@ -81,6 +81,8 @@ export interface RunnerDeps {
   sure(): Promise<void> | null;
   /** Where messages run that were in several crashes; null: here. */
   readonly quarantine: Quarantine | null;
+  /** A session that did not run for long is kept in memory no more. */
+  letGo(sid: string): void;
   now(): number;
 }
 
@@ -114,6 +116,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     snapshots: deps.snapshots,
     isRunning: (sid) => running.has(sid),
     isIdle: () => running.size === 0,
+    letGo: (sid) => deps.letGo(sid),
   });
 
   const titles = createTitles(deps.redis, deps.titles);
