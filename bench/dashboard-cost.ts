@@ -19,7 +19,7 @@ import { median } from './report.ts';
 const SESSIONS = 300;
 const MESSAGES = 4;
 const MODEL_MS = 5;
-const ROUNDS = 5;
+const ROUNDS = 3;
 
 interface Turn {
   readonly perSecond: number;

@@ -125,7 +125,7 @@ function taskRow(bid, { id, status, reason, prompt, answer, session, costUsd, st
     session === null
       ? h('strong', id)
       : h('a', { href: `#/s/${[session, bid, id].map(encodeURIComponent).join('/')}` }, id);
-  const facts = status === 'running' ? [] : [`${steps} steps`, money(costUsd)];
+  const facts = status === 'running' ? [] : [`${steps} step${steps === 1 ? '' : 's'}`, money(costUsd)];
   const said = status === 'running' || status === 'completed' ? answer : `${reason}. ${answer}`;
   return h(
     'li.note',

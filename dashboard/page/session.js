@@ -66,6 +66,10 @@ export function openSession(sid, { chart, of, onLine }) {
     if (drawn === state) return;
     drawn = state;
     chartPlace.replaceChildren(drawChart(chart, state));
+    // On a phone the chart is wider than its place.
+    const here = chartPlace.querySelector('.here')?.getBoundingClientRect();
+    const place = chartPlace.getBoundingClientRect();
+    if (here) chartPlace.scrollLeft += here.left + here.width / 2 - place.left - place.width / 2;
   };
   const showQueue = async () => {
     const waiting = await ask(`${path}/queue`).catch(() => []);

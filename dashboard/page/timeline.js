@@ -114,7 +114,7 @@ export function createTimeline(on) {
           ),
           h(
             'span.facts',
-            h('span', `${event.steps} steps`),
+            h('span', `${event.steps} step${event.steps === 1 ? '' : 's'}`),
             h('span', `${tokens(usage.input)} in (${tokens(usage.cacheRead)} from cache), ${tokens(usage.output)} out`),
             h('span', money(event.costUsd)),
           ),

@@ -333,7 +333,7 @@ inBrowser(
         root: owner.root,
       }));
       const batch = { hash: 'h', caps: {}, tasks };
-      await store.create({ ...batch, bid: 'ours', name: `names ${EVIL}`, root: owner.root });
+      await store.create({ ...batch, bid: 'ours', name: `Count the files of all packages ${EVIL}`, root: owner.root });
       await store.create({ ...batch, bid: 'theirs', name: 'of another project', root: '/elsewhere' });
       const info = {
         id: 'w1',
@@ -344,7 +344,9 @@ inBrowser(
         roles: ['read'],
         roots: [owner.root],
       };
-      await beat(redis.client, { ...info, concurrency: 4, running: 1, done: 2, draining: false, since: Date.now() });
+      const worksAs = { ...info, concurrency: 4, running: 1, done: 2, draining: false, since: Date.now() };
+      // A worker that is silent for long is forgotten.
+      const beats = setInterval(() => void beat(redis.client, worksAs), 500);
       const run = { worker: 'w1', host: 'box', pid: 7, startTime: '1', job: 'j', token: 't', at: Date.now() };
       const finish = async (id: string, status: 'completed' | 'failed', answer: string) => {
         const claim = await store.claim('ours', id, 0, run, { ws: 'w', fresh: ulid() });
@@ -392,6 +394,17 @@ inBrowser(
       expect(await faults(page)).toEqual([]);
       await panel.getByLabel('Which tasks').selectOption('not completed');
       await panel.getByText(/^failed\. <img/).waitFor();
+      await panel.getByLabel('Which tasks').selectOption('completed');
+      await panel
+        .getByRole('link', { name: 't1' })
+        .or(panel.getByText('t1', { exact: true }))
+        .first()
+        .waitFor();
+      await shot(page, 'batch-1440');
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await shot(page, 'batch-dark-1440');
+      expect(await faults(page)).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'light' });
       await page.locator('#workers').getByText('1 of 4 busy').waitFor();
       const [download] = await Promise.all([
         page.waitForEvent('download'),
@@ -424,6 +437,7 @@ inBrowser(
       expect(complaints).toEqual([]);
       await context.close();
       await dashboard.close();
+      clearInterval(beats);
       await redis.close();
     });
   },
