@@ -1,11 +1,13 @@
-// bench fleet: batches on real processes against a scripted model that takes 200 ms: tasks a second with one worker and with two, what a
-// task at a time more takes in memory, and a batch of small tasks beside as many runs of `odin run`, one after the other.
+// bench fleet: batches on real processes against a scripted model that takes 200 ms: tasks a second with 1, 10, 100 and 500 at a time and
+// with two workers beside one, what a task that waits for the model takes in memory, and a batch of small tasks beside as many runs of
+// `odin run`, one after the other.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { type BatchWorld, withBatchWorld } from '../test/support/batch-world.ts';
 import { startWorker } from '../test/support/kill-workers.ts';
+import { until } from '../test/support/until.ts';
 import { watchTree } from './process-tree.ts';
 import { atMost, type BenchReport, report } from './report.ts';
 
@@ -14,58 +16,97 @@ const MODEL_MS = 200;
 const SMALL_TASKS = 100;
 /** Runs of `odin run` that are really made; the rest are taken to be like these. */
 const RUNS = 5;
-const AT_A_TIME = [1, 10, 100] as const;
+const AT_A_TIME = [1, 10, 100, 500] as const;
+/** One worker beside two: tasks at a time of each, and of how many. In turns, so that what else the machine does hits both. */
+const PAIR = { concurrency: 4, tasks: 80, rounds: 2 } as const;
 
 export async function benchFleet(): Promise<BenchReport> {
   const loads = [];
   for (const concurrency of AT_A_TIME) loads.push(await load(1, concurrency, Math.max(8, 2 * concurrency)));
-  const [one, two] = [await load(1, 4, 60), await load(2, 4, 60)];
+  const waits = [];
+  for (const agents of AT_A_TIME) waits.push(await waiting(agents));
+  const { one, two } = await pair();
   const { batchMs, runMs } = await smallTasks();
-  const [first, , last] = loads;
-  const perTask = ((last?.peakMb ?? 0) - (first?.peakMb ?? 0)) / 99;
+  const [few = 0, many = 0] = [waits[0], waits.at(-1)];
+  const perTask = (many - few) / ((AT_A_TIME.at(-1) ?? 0) - 1);
   const figures = [
-    ...loads.map(({ perSecond }, i) => ({
+    ...loads.map((perSecond, i) => ({
       name: `tasks a second, ${AT_A_TIME[i]} at a time`,
       unit: '/s',
       odin: perSecond,
       floor: (AT_A_TIME[i] ?? 0) * (1000 / MODEL_MS),
     })),
-    ...loads.map(({ peakMb }, i) => ({
-      name: `memory, ${AT_A_TIME[i]} at a time`,
+    ...waits.map((peakMb, i) => ({
+      name: `memory, ${AT_A_TIME[i]} that wait for the model`,
       unit: 'MB',
       odin: peakMb,
       floor: null,
     })),
-    { name: 'tasks a second, two workers beside one', unit: '/s', odin: two.perSecond, floor: one.perSecond },
+    { name: 'tasks a second, two workers beside one', unit: '/s', odin: two, floor: one },
     { name: `${SMALL_TASKS} small tasks beside as many runs`, unit: 'ms', odin: batchMs, floor: runMs * SMALL_TASKS },
   ];
   return report('fleet', figures, [
-    atMost('one worker against two, 4 tasks at a time', one.perSecond / two.perSecond, 1 / 1.7, 'times'),
+    atMost(`one worker against two, ${PAIR.concurrency} tasks at a time`, one / two, 1 / 1.7, 'times'),
     atMost('a batch of small tasks against as many runs', batchMs / (runMs * SMALL_TASKS), 0.1, 'times'),
     atMost('memory of one more task at a time', perTask, 5, 'MB'),
   ]);
 }
 
-/** Workers that are up take a batch; from the submission to the last result. */
-async function load(
-  workers: number,
-  concurrency: number,
-  tasks: number,
-): Promise<{ readonly perSecond: number; readonly peakMb: number }> {
+/** Tasks a second of one worker and of two. */
+async function pair(): Promise<{ readonly one: number; readonly two: number }> {
+  const { concurrency, tasks, rounds } = PAIR;
+  let [one, two] = [0, 0];
+  for (let i = 0; i < rounds; i++) {
+    one += (await load(1, concurrency, tasks)) / rounds;
+    two += (await load(2, concurrency, tasks)) / rounds;
+  }
+  return { one, two };
+}
+
+/** The memory of one worker, MB, when so many of its tasks wait for the model at the same moment. */
+async function waiting(agents: number): Promise<number> {
+  const answer = Promise.withResolvers<void>();
+  return withBatchWorld(
+    async ({ userText }) => {
+      if (userText.includes('question')) await answer.promise;
+      return { text: 'Done.' };
+    },
+    async (world) => {
+      const worker = startWorker(world, agents);
+      await warmUp(world, 1);
+      const before = world.server.requests.length;
+      const memory = watchTree(worker.pid ?? 0, '', 100);
+      const { bid } = await world.submit(Array.from({ length: agents }, (_, i) => ({ prompt: `question ${i}` })));
+      await until(() => world.server.requests.length - before === agents);
+      const { peakBytes } = memory.stop();
+      answer.resolve();
+      await world.ended(bid);
+      await ended(worker);
+      return peakBytes / 2 ** 20;
+    },
+  );
+}
+
+async function ended(worker: ChildProcess): Promise<void> {
+  const exited = once(worker, 'exit');
+  worker.kill('SIGTERM');
+  await exited;
+}
+
+/** Workers that are up take a batch: tasks a second from the submission to the last result. */
+async function load(workers: number, concurrency: number, tasks: number): Promise<number> {
   return withBatchWorld(
     () => ({ text: 'Done.', delayMs: MODEL_MS }),
     async (world) => {
       const running = Array.from({ length: workers }, () => startWorker(world, concurrency));
       await warmUp(world, workers);
-      const memory = watchTree(running[0]?.pid ?? 0, '', 100);
       const startedAt = performance.now();
       const { bid } = await world.submit(Array.from({ length: tasks }, (_, i) => ({ prompt: `question ${i}` })));
       const { counts } = await world.ended(bid);
       const seconds = (performance.now() - startedAt) / 1000;
-      const { peakBytes } = memory.stop();
       if (counts.completed !== tasks) throw new Error(`Only ${counts.completed} of ${tasks} tasks were completed.`);
-      await Promise.all(running.map((child) => (child.kill('SIGTERM'), once(child, 'exit'))));
-      return { perSecond: tasks / seconds, peakMb: peakBytes / 2 ** 20 };
+      await Promise.all(running.map(ended));
+      return tasks / seconds;
     },
   );
 }

@@ -12,12 +12,11 @@ const AT_A_TIME = 4;
 export type CopyWay = 'copied' | 'linked' | 'left out';
 
 /**
- * Copies files, folders and links to a folder that is not there yet, the files' times too, so that git's index holds for the copy. `way`
+ * Copies files, folders and links into an empty folder, the files' times too, so that git's index holds for the copy. `way`
  * is asked for each by its path in the tree.
  */
 export async function copyTree(from: string, to: string, way: (path: string) => CopyWay): Promise<void> {
   const copyFolder = async (path: string): Promise<void> => {
-    await mkdir(join(to, path));
     const folders: string[] = [];
     const entries = await readdir(join(from, path), { withFileTypes: true });
     await eachOf(entries, async (entry) => {
@@ -29,7 +28,10 @@ export async function copyTree(from: string, to: string, way: (path: string) => 
       else if (entry.isSymbolicLink()) await symlink(await readlink(source), target);
       else if (wanted === 'copied' || !(await isLinked(source, target))) await copyOne(source, target);
     });
-    for (const folder of folders) await copyFolder(folder);
+    for (const folder of folders) {
+      await mkdir(join(to, folder));
+      await copyFolder(folder);
+    }
   };
   await copyFolder('');
 }

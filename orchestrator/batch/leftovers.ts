@@ -15,7 +15,7 @@ export interface LeftoversPlace {
   readonly home: string;
   readonly handle: RedisHandle;
   readonly store: BatchStore;
-  /** The worker that looks, which is cleaning up nothing itself. */
+  /** A worker that is cleaning up nothing now, though it lives: the one that looks, before its first task or after its last. '': none. */
   readonly self: string;
 }
 

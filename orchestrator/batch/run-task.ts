@@ -81,7 +81,9 @@ export async function runTask(deps: TaskDeps, order: TaskOrder): Promise<TaskEnd
   const made = await copyFor(deps, order, repository);
   if (!made.ok) return failed(made.failure.code, made.failure.message);
   const { copy, sid } = made.value;
-  const copyRoot = join(copy, relative(repository, root));
+  const inRepository = relative(repository, root);
+  const copyRoot = join(copy, inRepository);
+  if (!existsSync(copyRoot)) return failed('no_folder', `Commit ${task.base} has no folder ${inRepository}.`);
   signal.throwIfAborted();
   const odin = await openOdin({
     cwd: copyRoot,

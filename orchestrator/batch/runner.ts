@@ -21,7 +21,7 @@ import { createSlots } from './slots.ts';
 import { type BatchStatus, type BatchStore, type ItemRun, openBatchStore, taskHash } from './store.ts';
 import type { Task } from './task.ts';
 import { BEAT_MS, beat, leave } from './workers.ts';
-import { openWorkingCopies, removeEmpty, removeShared, taskFolder } from './working-copy.ts';
+import { openWorkingCopies, removeShared, taskFolder } from './working-copy.ts';
 
 export interface RunnerOptions {
   readonly home: string;
@@ -53,6 +53,7 @@ export interface BatchRunner {
 
 const CANCEL_POLL_MS = 1_000;
 const RECONCILE_MS = 15_000;
+const LEFTOVERS_MS = 60_000;
 const TAKEN_OVER = 'somebody else has taken the task over.';
 
 interface Running {
@@ -85,6 +86,8 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
   const repositories = new Map<string, Promise<string | null>>();
   const allowances = new Map<string, Allowance>();
   const abouts = new Map<string, Promise<About>>();
+  /** Batches that ended here. */
+  const over = new Set<string>();
   const cleaning = new Set<Promise<void>>();
   let idle = Promise.withResolvers<void>();
   let done = 0;
@@ -162,6 +165,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
     }
     if (claim.status !== 'ok') return refuse(jobId, `its task is ${claim.status}: it was used before.`);
     const own: Running = { bid, cancelled: new AbortController() };
+    over.delete(bid);
     if (running.size === 0) idle = Promise.withResolvers<void>();
     running.set(jobId, own);
     options.onChange?.();
@@ -200,8 +204,9 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
   /** Nobody waits for it but who leaves. */
   const cleanUp = (bid: string, end: TaskEnd, isLast: boolean): void => {
     const work = async () => {
+      if (isLast) over.add(bid);
       await end.cleanUp();
-      await (isLast ? removeShared(home, bid) : removeEmpty(home, bid));
+      if (over.has(bid)) await removeShared(home, bid);
     };
     const cleaned = work()
       .catch((error: unknown) => log('a task was not cleaned up', { bid, item: end.result.id, error: String(error) }))
@@ -285,6 +290,9 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
     }
   };
 
+  /** `self`: the worker that is cleaning up nothing, this one at its beginning and its end. */
+  const clearAll = (self: string) => clearLeftovers({ home, handle, store, self });
+
   const every = (ms: number, what: string, work: () => Promise<unknown>) => {
     let busy = false;
     return setInterval(() => {
@@ -315,10 +323,9 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
     every(BEAT_MS, 'the sweep failed', sweep),
     every(CANCEL_POLL_MS, 'cancels were not looked for', pollCancels),
     every(RECONCILE_MS, 'missing jobs were not added', reconcile),
+    every(LEFTOVERS_MS, 'leftovers were not cleared', () => clearAll('')),
   ];
-  void clearLeftovers({ home, handle, store, self: id }).catch((error: unknown) =>
-    log('leftovers were not cleared', { error: String(error) }),
-  );
+  void clearAll(id).catch((error: unknown) => log('leftovers were not cleared', { error: String(error) }));
   void reconcile().catch((error: unknown) => log('missing jobs were not added', { error: String(error) }));
 
   return {
@@ -337,7 +344,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
       for (const timer of timers) clearInterval(timer);
       await closeQueues();
       await Promise.all(cleaning);
-      await clearLeftovers({ home, handle, store, self: id }).catch(() => {});
+      await clearAll(id).catch(() => {});
       await Promise.all([pool.close(), patches.close()]);
       await leave(handle.client, id).catch(() => {});
       return left;

@@ -44,15 +44,15 @@ export function openWorkingCopies(home: string): WorkingCopies {
 
   return {
     async shared(folder, bid, repository, commit) {
-      const made = await base(bid, 'read', repository, commit);
-      if (made.ok) mkdirSync(folder, { recursive: true });
-      return made;
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      return base(bid, 'read', repository, commit);
     },
     async own(folder, bid, repository, commit) {
-      const from = await base(bid, 'edit', repository, commit);
-      if (!from.ok) return from;
       const draft = draftOf(folder);
+      mkdirSync(draft, { recursive: true, mode: 0o700 });
       try {
+        const from = await base(bid, 'edit', repository, commit);
+        if (!from.ok) return from;
         await copyTree(from.value, draft, wayOf);
         if (existsSync(folder)) await removeTree(folder);
         await rename(draft, folder);
@@ -89,14 +89,20 @@ async function makeBase(repository: string, commit: string, folder: string, acce
 /** A folder is there only when it is whole: till then it has another name. */
 const draftOf = (folder: string): string => `${folder}.${ulid()}.new`;
 
-/** When all tasks of a batch are done, what they have shared goes. */
+/**
+ * What the tasks of a batch share goes, unless one of them has a folder: it works, or is not cleaned up yet. A task has its folder before it
+ * looks for what is shared, so one that has begun meanwhile is seen by the second look, and what it may have found is put back.
+ */
 export async function removeShared(home: string, bid: string): Promise<void> {
   const folder = join(workingCopies(home), bid);
-  const names = await readdir(folder).catch((): string[] => []);
-  for (const name of names.filter((one) => taskOfFolder(one) === null)) await removeTree(join(folder, name));
-  await removeEmpty(home, bid);
+  const names = () => readdir(folder).catch((): string[] => []);
+  const isUsed = async () => (await names()).some((name) => taskOfFolder(name) !== null);
+  if (await isUsed()) return;
+  for (const name of (await names()).filter((one) => taskOfFolder(one) === null)) {
+    const [from, away] = [join(folder, name), join(folder, `_gone.${ulid()}`)];
+    await rename(from, away).catch(() => {});
+    if (await isUsed()) await rename(away, from).catch(() => {});
+    if (existsSync(away)) await removeTree(away);
+  }
+  await rmdir(folder).catch(() => {});
 }
-
-/** The folder of a batch when nothing is left in it. */
-export const removeEmpty = (home: string, bid: string): Promise<void> =>
-  rmdir(join(workingCopies(home), bid)).catch(() => {});

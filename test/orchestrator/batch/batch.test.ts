@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { Script } from '../../../llm/scripted/script.ts';
@@ -137,6 +137,23 @@ describe('SPEC O19: a batch', () => {
         /jsonl:1: "repo": .*not in a git repository[^]*jsonl:2: "base": [^]*jsonl:3: "repo": there is no folder/,
       );
       expect(await world.store.list()).toEqual([]);
+    });
+  });
+
+  test('a task of a folder that its commit does not have fails and says so', async () => {
+    await withBatchWorld(script, async (world) => {
+      mkdirSync(join(world.project, 'sub'));
+      writeFileSync(join(world.project, 'sub/ODIN.md'), '# Sub\n');
+      git(world.project, 'add', '--all');
+      git(world.project, 'commit', '--quiet', '-m', 'second');
+      const sub = join(world.project, 'sub');
+      const { bid } = await world.submit([
+        { id: 'before', prompt: 'x', repo: 'sub', base: 'HEAD~1' },
+        { id: 'now', prompt: 'x', repo: 'sub' },
+      ]);
+      await world.run({ projects: new Map([[sub, sub]]) });
+      expect((await world.ended(bid)).counts).toMatchObject({ completed: 1, failed: 1 });
+      expect(await resultOf(world, bid, 'before')).toMatchObject({ reason: 'no_folder' });
     });
   });
 
