@@ -60,11 +60,17 @@ export async function freezeOwners(
   const client = await openOdin({ cwd: project, home });
   const ws = workspaceId(client.root, handle.scope);
   const owners = new Map<number, ChildProcess>();
+  let ending = false;
   const live = async (): Promise<void> => {
     const order: TurnsOrder = { url: server.url, project, home, leaseMs };
     const child = spawn(process.execPath, [ENTRY, JSON.stringify(order)], { stdio: ['pipe', 'pipe', 'inherit'] });
     owners.set(child.pid as number, child);
-    await once(child.stdout, 'data');
+    // Also for one that a busy machine had kept silent for a lease.
+    child.once('exit', () => {
+      owners.delete(child.pid as number);
+      if (!ending) void live();
+    });
+    await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
   };
   try {
     await live();
@@ -88,7 +94,6 @@ export async function freezeOwners(
       const found = await freezeOne(handle, ws, owners, leaseMs);
       frozen[found.zombie] += 1;
       if (found.takenOver) frozen.takenOver += 1;
-      await live();
     }
     const cursors = () => Promise.all(sids.map((sid) => handle.client.hget(keys.session(sid).meta, 'cursor')));
     const finished = await atLast(async () => (await cursors()).every((cursor) => Number(cursor) >= messages), 300_000);
@@ -107,6 +112,7 @@ export async function freezeOwners(
     ];
     return { goals, notes };
   } finally {
+    ending = true;
     for (const child of owners.values()) child.kill('SIGKILL');
     await client.close();
     await handle.close();
@@ -126,7 +132,10 @@ async function freezeOne(
   const holder = await readHolder(handle.client, ws);
   const child = holder === null ? undefined : owners.get(holder.pid);
   if (holder === null || child === undefined) return { takenOver: false, zombie: 'none' };
-  const gone = once(child, 'exit');
+  let isGone = false;
+  child.once('exit', () => {
+    isGone = true;
+  });
   child.kill('SIGSTOP');
   await delay(2.5 * leaseMs);
   const isOther = async (): Promise<boolean> => {
@@ -136,9 +145,7 @@ async function freezeOne(
   // A machine under load may be later than that; the one who is stopped stays so.
   const takenOver = await atLast(isOther);
   child.kill('SIGCONT');
-  owners.delete(holder.pid);
-  const died = await Promise.race([gone.then(() => true), delay(leaseMs).then(() => false)]);
-  if (died) return { takenOver, zombie: 'killed' };
+  if (await atLast(() => isGone, leaseMs)) return { takenOver, zombie: 'killed' };
   const zombie = (await isOther()) ? 'fenced' : 'none';
   child.stdin?.end();
   return { takenOver, zombie };

@@ -23,9 +23,14 @@ export interface NetnsReport {
 
 const GATE = join(import.meta.dirname, '../support/netns-gate-child.ts');
 
-/** Each kind of process is cut off `cuts` times. */
-export async function cutOff(folder: string, cuts: number, random: (below: number) => number): Promise<NetnsReport> {
-  const opened = openIsland(folder);
+/** Each kind of process is cut off `cuts` times. `ip`: another program than the one in the path. */
+export async function cutOff(
+  folder: string,
+  cuts: number,
+  random: (below: number) => number,
+  ip = 'ip',
+): Promise<NetnsReport> {
+  const opened = openIsland(folder, ip);
   if (!opened.ok) {
     const goal = atMost('effects of both at a time', null, 0, 'ms', `not run here: ${opened.failure.message}`);
     return { goals: [goal], notes: [] };

@@ -85,12 +85,14 @@ export async function loseThread(
     if (fault === 'segv') {
       await first.exited;
       if (first.process.signalCode !== 'SIGSEGV') findings.push('the process did not die of it');
-      last = startOwner(order);
+      // How often a thread of its was lost is not a process's to know: with this entry the next one would die too.
+      const { agentThreads: _odd, ...sound } = order;
+      last = startOwner(sound);
       owners.push(last);
       await last.submit({ sid });
     }
     const done = await last.line(new RegExp(`^done ${sid}`)).catch((error: Error) => error.message);
-    if (!done.startsWith(`done ${sid} completed`)) findings.push(done);
+    if (!done.startsWith(`done ${sid} completed`)) return { fault, findings: [...findings, done] };
     const wasLost = (fault === 'segv' ? [] : first.lines).some((line) => line.startsWith('log the thread of an agent'));
     if (fault !== 'segv' && !wasLost) findings.push('no thread was lost');
     return { fault, findings: [...findings, ...(await judge(project, home, sid))] };

@@ -20,10 +20,9 @@ export interface Island {
   close(): Promise<void>;
 }
 
-const ip = (...args: readonly string[]) => execFileSync('ip', args, { stdio: 'pipe' });
-
-/** Gives the island, or why this machine cannot have one. `folder` is for its files. */
-export function openIsland(folder: string): Outcome<Island> {
+/** Gives the island, or why this machine cannot have one. `folder` is for its files; `program` is iproute2's. */
+export function openIsland(folder: string, program = 'ip'): Outcome<Island> {
+  const ip = (...args: readonly string[]) => execFileSync(program, args, { stdio: 'pipe' });
   const id = randomBytes(3).toString('hex');
   const [name, outer, inner] = [`odin-${id}`, `odin${id}o`, `odin${id}i`];
   // Addresses that are for benchmarks and are never on the internet.
@@ -57,7 +56,7 @@ export function openIsland(folder: string): Outcome<Island> {
     gateway: `${net}.1`,
     spawn(argv, options) {
       const stdio = ['pipe', 'pipe', process.env['ODIN_TEST_SHOW'] ? 'inherit' : 'ignore'] as const;
-      const child = spawn('ip', [...enter, script, hostname, ...argv], { ...options, stdio: [...stdio] });
+      const child = spawn(program, [...enter, script, hostname, ...argv], { ...options, stdio: [...stdio] });
       const { promise: gone, resolve } = Promise.withResolvers<void>();
       const one = { child, gone };
       living.add(one);
