@@ -47,6 +47,7 @@ shim() {
 while read -r n cgroup; do
   if [ -n "$cgroup" ]; then groups[$cgroup]=; fi
   shim &
+  jobs >/dev/null
 done
 wait
 if [ \${#groups[@]} != 0 ]; then rmdir -- "\${!groups[@]}" 2>/dev/null; fi

@@ -88,18 +88,21 @@ export function openLauncher(limit: ProcessLimit, maxProcesses: number, patience
     return prepareNow(false);
   };
   const prepare = () => {
+    // Whatever keeps a shell from starting, commands can do without.
     next ??= prepareNow(true).catch(() => null);
     return next;
   };
 
   const prepared = async (): Promise<Prepared | null> => {
-    for (let tries = 2; tries > 0; tries--) {
+    for (let tries = 2; tries > 0 && !isClosed; tries--) {
       const found = await within(patienceMs, prepare());
       if (found?.shell.isOpen() && isAlive(found.shim)) return found;
       next = undefined;
       shell?.retire();
       shell = undefined;
     }
+    // Nor will the next one wait for it.
+    isClosed = true;
     return null;
   };
 
