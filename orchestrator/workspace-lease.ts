@@ -72,11 +72,13 @@ export async function takeLease(
   let beat = 0;
   let helper: ProcessIdentity | null = null;
   let waiting = 0;
+  let sentAt = 0;
 
   /** Null: it is ours. */
   const beatOnce = async (replaces: string): Promise<Holder | null> => {
     const who = JSON.stringify({ ...selfIdentity(), host: selfPlace(), helper });
     beat += 1;
+    sentAt = performance.now();
     const reply = await redis.olease([owner, pending], [id, who, beat, replaces]);
     if (reply[0] === 'ok') {
       waiting = reply[1];
@@ -86,14 +88,24 @@ export async function takeLease(
     return holder.id !== replaces && (await isGone(holder)) ? beatOnce(holder.id) : holder;
   };
 
-  const startedAt = performance.now();
-  const holder = await beatOnce(former);
+  /** The kernel frees the lock of a process that dies a moment before that one is dead to us. */
+  const beatFirst = async (): Promise<Holder | null> => {
+    const until = performance.now() + DYING_MS;
+    let found = await beatOnce(former);
+    for (let ms = 1; found?.host === selfPlace() && performance.now() < until; ms = Math.min(2 * ms, 50)) {
+      await soon(ms);
+      if (!isAlive(found)) found = await beatOnce(former);
+    }
+    return found;
+  };
+
+  const holder = await beatFirst();
   if (holder !== null) return { status: 'held', holder };
 
-  let renewedAt = startedAt;
+  let renewedAt = sentAt;
   let renewing: Promise<void> | null = null;
   let state: 'ours' | 'doubted' | 'lost' | 'dropped' = 'ours';
-  let tickedAt = startedAt;
+  let tickedAt = sentAt;
 
   const lose = (): void => {
     state = 'lost';
@@ -170,6 +182,8 @@ export async function takeLease(
 }
 
 const DROP_MS = 1_000;
+/** Of a process that has let go of the kernel's lock and is not gone: how long it may be dying. */
+const DYING_MS = 2_000;
 const soon = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref());
 
 /** Who owns the workspace, or null. */
