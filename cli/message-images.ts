@@ -1,9 +1,10 @@
-// Pictures that a message names: `@shot.png`, or a path as terminals paste it when a file is dropped on them: quoted, with escaped blanks, or
-// a file: URL. What is a picture and what a model takes the orchestrator knows; what cannot go along is said, and stays a path.
+// Pictures that a message names: `@shot.png`, or a whole path as terminals paste it when a file is dropped on them: quoted, with escaped
+// blanks, or a file: URL. A name in a sentence is only a name, and in a long text, which is pasted from somewhere, whole paths are too: what
+// the user did not choose is not sent. What is a picture and what a model takes the orchestrator knows; what cannot go along is said.
 
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Odin } from '../orchestrator/api.ts';
 import { cleanLine } from '../shared/clean-text.ts';
@@ -43,6 +44,9 @@ export async function imagesIn(
 const WORD = /(?:^|\s)(@?)(?:"([^"\n]+)"|'([^'\n]+)'|((?:\\.|[^\s"'\\])+))/g;
 const IMAGE = /\.(?:png|jpe?g|gif|webp)$/i;
 
+/** A message with a dropped file is no longer. */
+const MAX_DROPPED_CHARS = 1_000;
+
 /** `isMeant`: with an `@`, so that one that is not there is said. */
 export function pathsIn(body: string): readonly { readonly path: string; readonly isMeant: boolean }[] {
   return [...body.matchAll(WORD)].flatMap(([, at, double, single, bare]) => {
@@ -53,6 +57,7 @@ export function pathsIn(body: string): readonly { readonly path: string; readonl
         ? fileURLToPath(text)
         : text
       : text.replace(/^~(?=\/)/, homedir());
-    return [{ path, isMeant: at === '@' }];
+    const isMeant = at === '@';
+    return isMeant || (isAbsolute(path) && body.length <= MAX_DROPPED_CHARS) ? [{ path, isMeant }] : [];
   });
 }

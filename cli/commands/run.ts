@@ -76,7 +76,9 @@ export async function run(words: readonly string[], options: RunOptions): Promis
         feed,
       });
     }
-    const images = await picturesOf(prompt, model, place.cwd, odin);
+    // What comes by a pipe the user may not have written.
+    const typed = words.length === 1 && words[0] === '-' ? '' : words.join(' ');
+    const images = await picturesOf(typed, model, place.cwd, odin);
     const answering = permission.mode === 'ask' && isTerminal();
     const main = rendererFor(odin, { json, showPrompts: false, answering, feed });
     const { exitCode, endId } = await runMessage(odin, {
@@ -95,10 +97,10 @@ export async function run(words: readonly string[], options: RunOptions): Promis
 }
 
 /** Loaded only when the prompt may name one. */
-async function picturesOf(prompt: string, model: string, cwd: string, odin: Odin): Promise<readonly ImageRef[]> {
-  if (!/\.(?:png|jpe?g|gif|webp)/i.test(prompt)) return [];
+async function picturesOf(typed: string, model: string, cwd: string, odin: Odin): Promise<readonly ImageRef[]> {
+  if (!/\.(?:png|jpe?g|gif|webp)/i.test(typed)) return [];
   const { imagesIn } = await import('../message-images.ts');
-  const { images, problems } = await imagesIn(prompt, model, cwd, odin);
+  const { images, problems } = await imagesIn(typed, model, cwd, odin);
   for (const line of problems) process.stderr.write(`${line}\n`);
   return images;
 }

@@ -74,9 +74,10 @@ test('G1: what a picture is its first bytes say, whatever its name: PNG, JPEG, G
   ).toBeNull();
 });
 
-test('G1: a message names pictures by @, by a path that was dropped on the terminal, or by a file: URL', () => {
+test('G1: a message names pictures by @, by a path that was dropped on the terminal, or by a file: URL; a name in a sentence or a path in a long text is none', () => {
   const named = (text: string) => pathsIn(text).map(({ path, isMeant }) => `${isMeant ? '@' : ''}${path}`);
-  expect(named('see @a.png, and b/c.JPG.')).toEqual(['@a.png', 'b/c.JPG']);
+  expect(named('see @a.png, @b/c.JPG. And rename logo.png')).toEqual(['@a.png', '@b/c.JPG']);
+  expect(named(`/tmp/a.png ${'x'.repeat(1_000)} @b.png`)).toEqual(['@b.png']);
   expect(named(`'/tmp/my shot.png' "/tmp/other one.gif" /tmp/with\\ blank.webp`)).toEqual([
     '/tmp/my shot.png',
     '/tmp/other one.gif',

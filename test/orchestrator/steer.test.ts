@@ -1,11 +1,13 @@
 // A message of the queue that is said to the message that runs: with real Redis, a second process' facade, and an owner that leaves.
 
+import { spawn } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 import type { Script } from '../../llm/scripted/script.ts';
 import type { Odin } from '../../orchestrator/api.ts';
 import { createSteering } from '../../orchestrator/steering.ts';
 import type { EventOf } from '../../shared/events.ts';
 import { withWorld } from '../support/odin-world.ts';
+import { type OwnerChild, startOwner } from '../support/owner-process.ts';
 import { until } from '../support/until.ts';
 
 const TOLD = /The user says, while you work: look into b\.txt too/;
@@ -116,3 +118,45 @@ test('O6: a word that was journaled before a crash is not told again, and its me
   await steering.settled();
   expect(out.toSorted()).toEqual([2, 4]);
 });
+
+test('O6, DURABILITY 15: an owner that is killed when the word is in the journal and not yet out of the queue: the next one tells it, and its message never runs', async () => {
+  const gate = Promise.withResolvers<void>();
+  const asked = { count: 0 };
+  const script: Script = async ({ stepOfMessage }) => {
+    asked.count += 1;
+    await gate.promise;
+    return stepOfMessage < 2
+      ? { toolCalls: [{ name: 'ReadFile', args: { file_path: 'a.txt', offset: stepOfMessage + 1 } }] }
+      : { text: 'Done.' };
+  };
+  await withWorld({ script, files: { 'a.txt': 'line\n'.repeat(9) } }, async ({ server, project, home, open }) => {
+    const client = await open({ models: false });
+    const start = (point: string): OwnerChild =>
+      startOwner({ url: server.url, project, home, leaseMs: 2_000 }, ([program = '', ...args], { env }) =>
+        spawn(program, args, { env: { ...env, ODIN_KILL_POINTS: point }, stdio: ['pipe', 'pipe', 'inherit'] }),
+      );
+    let owner = start('at durable:word 1');
+    try {
+      const sid = await owner.submit({ body: 'work', mode: 'ask' });
+      await until(() => asked.count === 1);
+      await client.submit(sid, { mode: 'ask', body: 'look into b.txt too' });
+      await client.steer(sid, 2, 'test');
+      // It has the request: what it asks next takes the word along, and it dies of it.
+      await owner.line(/told with the next step/);
+      gate.resolve();
+      await owner.exited;
+      expect(owner.process.signalCode).toBe('SIGKILL');
+      owner = start('');
+      const isOver = ({ type, seq }: { type: string; seq?: number }) => type === 'msg.done' && seq === 2;
+      await until(async () => (await journalOf(client, sid)).some(isOver));
+      const journal = await journalOf(client, sid);
+      expect(journal.filter(({ type }) => type === 'word')).toMatchObject([{ seq: 1, queued: 2 }]);
+      expect(journal.filter(({ type }) => type === 'msg.start').map(({ seq }) => seq)).toEqual([1]);
+      expect(journal.filter(({ type }) => type === 'msg.done').map(({ seq }) => seq)).toEqual([1, 2]);
+      expect(server.requests.at(-1)?.body).toMatch(TOLD);
+      expect(await client.queued(sid)).toEqual([]);
+    } finally {
+      await owner.end();
+    }
+  });
+}, 120_000);
