@@ -11,11 +11,11 @@ import { summaryOf } from '../inbox.ts';
 import { decode, isAfter } from '../journal-read.ts';
 import { readJournal } from '../journal-source.ts';
 import { keys } from '../keys.ts';
-import { isAlive, type ProcessIdentity } from '../process-identity.ts';
 import type { OdinRedis } from '../redis.ts';
 import { openArchivedList } from './archived-list.ts';
 import { type CardFold, createCardFold, type SessionCard } from './session-card.ts';
-import { createStateFold, type StateFold } from './session-state.ts';
+import { createSessionLooks } from './session-looks.ts';
+import { META, metaOf, runnersOf } from './session-meta.ts';
 
 export interface WatchedSession extends SessionSummary, SessionCard {
   /** Of another place, such as the working copy of a batch's task: it is watched while somebody looks at it. */
@@ -67,13 +67,6 @@ interface Entry {
   shown: WatchedSession;
 }
 
-/** What those who look at a session see of it. */
-interface Look {
-  readonly tell: Set<(state: string) => void>;
-  fold: StateFold | null;
-  told: string;
-}
-
 const EVERY_MS = 300;
 /** When many sessions are busy a pass takes its time; so much it leaves to others before the next, at the most. */
 const MOST_WAIT_MS = 1_000;
@@ -94,7 +87,7 @@ export function watchSessions(options: WatchOptions): SessionWatch {
   const archivedList = openArchivedList(home, ws);
   const entries = new Map<string, Entry>();
   const gone = new Map<string, number>();
-  const looks = new Map<string, Look>();
+  const looks = createSessionLooks();
   /** Up to which event a fork is a copy of another session: that was told when it happened. */
   const copies = new Map<string, string>();
   const listeners = new Set<() => void>();
@@ -126,7 +119,7 @@ export function watchSessions(options: WatchOptions): SessionWatch {
       redis.zrevrangebyscore(workspace.sessions, '+inf', String(since), 'WITHSCORES'),
       redis.smembers(workspace.pending),
     ]);
-    const sids = new Set<string>(looks.keys());
+    const sids = new Set<string>(looks.sids());
     for (let i = 0; i < recent.length; i += 2) {
       sids.add(recent[i] ?? '');
       newestScore = Math.max(newestScore, Number(recent[i + 1]));
@@ -147,14 +140,14 @@ export function watchSessions(options: WatchOptions): SessionWatch {
     sids.forEach((sid, i) => {
       const meta = metaOf(replies[2 * i]?.[1]);
       const log = replies[2 * i + 1]?.[1] as [id: string, fields: string[]][] | undefined;
-      const look = looks.get(sid);
       if (meta['ws'] === undefined || log === undefined) {
         // It has left for its file while somebody looked: what it did last is read there.
-        if (look && entries.get(sid)?.summary.status !== 'archived') look.fold = null;
+        const entry = entries.get(sid);
+        if (entry && entry.summary.status !== 'archived') looks.forget(sid);
         return;
       }
       const isGuest = meta['ws'] !== ws;
-      if (isGuest && !look) return;
+      if (isGuest && !looks.has(sid)) return;
       const summary = summaryOf(sid, meta, undefined);
       take(
         sid,
@@ -175,51 +168,34 @@ export function watchSessions(options: WatchOptions): SessionWatch {
   ): void => {
     const entry = entries.get(sid);
     const fold = entry?.fold ?? createCardFold(rates);
-    const look = looks.get(sid);
     const before = fold.questions().length;
     for (const one of log) {
       const journaled = decode(one);
       fold.take(journaled);
-      look?.fold?.take(journaled.event);
+      looks.take(sid, journaled.event);
       if (journaled.event.type === 'session.forked') copies.set(sid, journaled.event.upTo);
       else if (!isGuest && isAfter(journaled.id, copies.get(sid) ?? '0-0')) {
         options.onEvent?.(sid, journaled, one[1][1]?.length ?? 0);
       }
     }
-    if (look) tell(look);
+    looks.tell(sid);
     const isAsked = before !== fold.questions().length || log.some(([, [, text = '']]) => text.includes('"perm.'));
     if (entry === undefined || log.length > 0 || !isSame(entry.summary, summary)) {
       put(summary, fold, isAsked, isGuest);
     }
   };
 
-  const tell = (look: Look): void => {
-    const state = look.fold?.state() ?? look.told;
-    if (state === look.told) return;
-    look.told = state;
-    for (const listener of look.tell) listener(state);
-  };
-
   /** What somebody has begun to look at: its state from the start of its newest message; of an archived one, also its card. */
   const beginLooks = async (): Promise<void> => {
-    for (const [sid, look] of looks) {
-      if (look.fold !== null) continue;
+    for (const sid of looks.unread()) {
       const entry = entries.get(sid);
-      const fold = entry?.fold ?? createCardFold(rates);
       const isInRedis = (await redis.exists(keys.session(sid).meta)) === 1;
       // What is in Redis is read by the pass, which comes next.
       if (isInRedis && entry === undefined) continue;
-      const states = createStateFold();
-      const upTo = fold.upTo();
-      for (const journaled of await readJournal({ redis, home }, sid, fold.beforeMessage())) {
-        if (isAfter(journaled.id, upTo)) {
-          if (isInRedis) break;
-          fold.take(journaled);
-        }
-        states.take(journaled.event);
-      }
-      look.fold = states;
-      tell(look);
+      const fold = entry?.fold ?? createCardFold(rates);
+      // A damaged file is told of where it is shown; the other sessions are watched all the same.
+      const journal = await readJournal({ redis, home }, sid, fold.beforeMessage()).catch(() => []);
+      looks.read(sid, fold, journal, !isInRedis);
       const summary = isInRedis ? null : await archivedList.one(sid);
       if (summary) put(summary, fold, true, entry?.shown.isGuest ?? entry === undefined);
     }
@@ -290,16 +266,7 @@ export function watchSessions(options: WatchOptions): SessionWatch {
       asked: askedRev > seen,
     }),
     isComplete: () => complete,
-    look(sid, onState) {
-      const look: Look = looks.get(sid) ?? { tell: new Set(), fold: null, told: '' };
-      looks.set(sid, look);
-      look.tell.add(onState);
-      if (look.told !== '') onState(look.told);
-      return () => {
-        look.tell.delete(onState);
-        if (look.tell.size === 0 && looks.get(sid) === look) looks.delete(sid);
-      };
-    },
+    look: (sid, onState) => looks.begin(sid, onState),
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -308,32 +275,6 @@ export function watchSessions(options: WatchOptions): SessionWatch {
       stop.abort();
       await running;
     },
-  };
-}
-
-/** What a summary is made of. */
-const META = ['ws', 'root', 'title', 'createdAt', 'updatedAt', 'seq', 'cursor', 'claimed', 'removed'];
-
-function metaOf(values: unknown): Readonly<Record<string, string>> {
-  const meta: Record<string, string> = {};
-  META.forEach((name, i) => {
-    const value = (values as readonly (string | null)[] | undefined)?.[i];
-    if (typeof value === 'string') meta[name] = value;
-  });
-  return meta;
-}
-
-/** Whether a process of this host runs a session. Each process is looked up once. */
-function runnersOf(owners: Readonly<Record<string, string>>): (sid: string) => boolean {
-  const alive = new Map<string, boolean>();
-  return (sid) => {
-    const text = owners[sid];
-    if (text === undefined) return false;
-    const { pid, startTime } = JSON.parse(text) as ProcessIdentity;
-    const name = `${pid} ${startTime}`;
-    const isThere = alive.get(name) ?? isAlive({ pid, startTime });
-    alive.set(name, isThere);
-    return isThere;
   };
 }
 
