@@ -1,5 +1,6 @@
 // bench commands: a command through Odin's port (intent, shim, sandbox or none, output, result) beside a bare `bash -c true`,
-// in turns in one run; and decide() over the table of commands. Without bubblewrap the sandboxed figure is not taken.
+// in turns in one run; and decide() over the table of commands. Without bubblewrap the sandboxed figure is not taken. As in use, the
+// shim of the next command is prepared while one runs.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
