@@ -123,6 +123,7 @@ export function createAgents(
       const wanted = spawnOf(aid, op, order, background);
       if (!wanted.ok) return wanted;
       const isRemote = await goesToWorker(wanted.value);
+      if (deps.isLeft()) return cancelled();
       if (isKnown()) return ok(aid);
       const spawn = isRemote ? ({ ...wanted.value, where: 'remote' } as const) : wanted.value;
       parent.record(spawn);
@@ -197,12 +198,14 @@ function startWithWorker(deps: AgentHostDeps, open: OpenAgent): AgentHost {
     // Without the key of the jobs no worker can be there.
     ([{ startRemoteAgent }, remote]) => (remote ? startRemoteAgent(deps, remote, open, startHere) : startHere()),
   );
+  // Whoever waits for its end hears why it could not begin.
+  const later = (use: (host: AgentHost) => void): void => void opened.then(use, () => {});
   return {
     id: open.spawn.aid,
     background: open.spawn.background,
-    cancel: (by) => void opened.then((host) => host.cancel(by)),
-    say: (text, by) => void opened.then((host) => host.say(text, by)),
-    abandon: () => void opened.then((host) => host.abandon()),
+    cancel: (by) => later((host) => host.cancel(by)),
+    say: (text, by) => later((host) => host.say(text, by)),
+    abandon: () => later((host) => host.abandon()),
     end: opened.then((host) => host.end),
   };
 }

@@ -51,7 +51,12 @@ export interface RemoteAgents {
   /** Whether a worker takes agents of this mode now. */
   isServed(mode: Mode): Promise<boolean>;
   /** Hands an agent over; twice is once. Fails when it cannot go elsewhere. */
-  order(rid: string, spawn: EventOf<'agent.spawn'>, budget: RemoteOrder['limits']): Promise<Outcome<RemoteOrder>>;
+  order(
+    rid: string,
+    spawn: EventOf<'agent.spawn'>,
+    /** `attempt`: the newest that its parent knows of. */
+    more: { readonly limits: RemoteOrder['limits']; readonly attempt: number },
+  ): Promise<Outcome<RemoteOrder>>;
   /** What is said of it after a place, as it comes; null now and then, for whoever watches the time. Ends when the signal aborts. */
   follow(rid: string, from: Place, signal: AbortSignal): AsyncGenerator<Heard | null, void, undefined>;
   standing(order: RemoteOrder): Promise<Standing>;
@@ -102,7 +107,7 @@ export function openRemoteAgents(deps: RemoteDeps): RemoteAgents | null {
     files: deps.files,
     isServed: async (mode) => (await workersFor(mode)).length > 0,
 
-    async order(rid, spawn, limits) {
+    async order(rid, spawn, { limits, attempt }) {
       let order = await store.find(rid);
       if (order === null) {
         const copy = await describe();
@@ -127,6 +132,7 @@ export function openRemoteAgents(deps: RemoteDeps): RemoteAgents | null {
             patch: patch === '' ? null : sha256(patch),
           },
           patch,
+          attempt,
         );
       }
       if (order === null) return fail('failed', 'forged_order', 'what Redis holds in its place is not ours');

@@ -17,7 +17,7 @@ import { tokensIn } from '../../../shared/spending.ts';
 import type { Amount, Scope } from '../../budget/ledger.ts';
 import { withAccounts } from '../../budget/with-accounts.ts';
 import { seenFilesOf } from '../../files/seen-files.ts';
-import { createTurnHooks, withHooks } from '../../hooks/turn-hooks.ts';
+import { withHooks } from '../../hooks/turn-hooks.ts';
 import { emptyMemory } from '../../session-memory.ts';
 import type { AgentHost, AgentHostDeps } from '../agent-host.ts';
 import type { RemoteEnd, RemoteOrder } from './order.ts';
@@ -71,7 +71,6 @@ export function startRemoteAgent(
     if (isLeft || here) return;
     events.push(event);
     memory.state = foldState(memory.state, { id: '0-0', event });
-    hooks.recorded(event);
     parent.record({ type: 'agent.ev', aid, event, at: event.at ?? deps.now() });
   };
   const deps = withHooks(
@@ -93,7 +92,6 @@ export function startRemoteAgent(
     ),
     start,
   );
-  const hooks = createTurnHooks(deps, start);
   for (const event of [start, ...past]) memory.state = foldState(memory.state, { id: '0-0', event });
 
   const spent = (): Amount => {
@@ -168,11 +166,18 @@ export function startRemoteAgent(
     here = startHere();
     here.end.then(end.resolve, end.reject);
     if (cancelledBy !== null) here.cancel(cancelledBy);
-    void remote.forget(rid).catch(() => {});
+    // Redis may forget it once the journal has it.
+    parent
+      .flushed()
+      .then(() => remote.forget(rid))
+      .catch((error: unknown) => deps.log('a remote agent stays in Redis', { aid, error: String(error) }));
   };
 
   const begin = async (): Promise<void> => {
-    const ordered = await remote.order(sid, spawn, within(spawn.limits, deps.budget.scope.parent));
+    const ordered = await remote.order(sid, spawn, {
+      limits: within(spawn.limits, deps.budget.scope.parent),
+      attempt,
+    });
     if (isLeft) return;
     if (!ordered.ok) return workHere(ordered.failure.message);
     order = ordered.value;

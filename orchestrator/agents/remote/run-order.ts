@@ -70,7 +70,7 @@ export async function runOrder(deps: OrderDeps, claimed: ClaimedOrder): Promise<
   if (!(await store.say(rid, { epoch, attempt, n: 0 }, { k: 'placed', worker: deps.worker }))) {
     throw new Fenced('Somebody else has the agent.');
   }
-  const odin = await openOdin({
+  const opened = await openOdin({
     cwd: copyRoot,
     home,
     models: deps.models,
@@ -86,7 +86,12 @@ export async function runOrder(deps: OrderDeps, claimed: ClaimedOrder): Promise<
     },
     log: deps.log,
     notice: deps.notice,
+  }).catch((error: unknown) => {
+    if (error instanceof UserError) return error;
+    throw error;
   });
+  if (opened instanceof UserError) return say(AFTER_ALL, unableBecause(opened.message));
+  const odin: Odin = opened;
   // The mirror's connection must not outlive the session's owner.
   const over = new AbortController();
   let ended: Awaited<ReturnType<typeof mirror>>;

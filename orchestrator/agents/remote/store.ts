@@ -55,10 +55,12 @@ export type RemoteStore = ReturnType<typeof openRemoteStore>;
 export function openRemoteStore(redis: OdinRedis, key: Buffer) {
   return {
     /** Stores the order of an agent; the one that is there already stays. Resolves to that which holds, null when that is a forgery. */
-    async order(order: RemoteOrder, patch: string): Promise<RemoteOrder | null> {
+    async order(order: RemoteOrder, patch: string, attempt: number): Promise<RemoteOrder | null> {
       const { meta } = keys.remoteAgent(order.rid);
       const { text, code } = seal(key, [order.rid, 'order', '0'], order);
       if (patch !== '') await redis.hset(meta, `patch:${sha256(patch)}`, patch);
+      // Where Redis has lost an agent, its attempts go on behind those that its parent knows of.
+      await redis.hsetnx(meta, 'attempt', attempt);
       await redis.hsetnx(meta, 'order', `${code} ${text}`);
       await redis.expire(meta, KEPT_S);
       await redis.sadd(keys.remoteAgents, order.rid);

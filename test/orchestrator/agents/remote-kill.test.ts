@@ -51,19 +51,19 @@ test('C5 O25: with kill -9 of its worker and a parent that begins anew in mid-wo
       expect(only(events, 'AgentEnded')).toMatchObject({ end: 'completed', steps: 3 });
       expect(readFileSync(join(world.project, file), 'utf8')).toBe('one\ntwo\nadded\nthree\n');
     };
-    const isThere = () =>
-      until(async () => (await beat(world.handle.client, null)).some(({ roles }) => roles.includes('agents')));
+    const areThere = (count: number) => until(async () => (await beat(world.handle.client, null)).length === count);
 
     const first = world.worker();
-    await isThere();
+    await areThere(1);
     const odin = await open();
     const sid = odin.newSession();
     await odin.submit(sid, { mode: 'edit', body: 'edit a.txt' });
     await until(() => held === 1);
+    // Another of the same machine will find its copy and its session.
+    world.worker();
+    await areThere(2);
     first.kill('SIGKILL');
     await once(first, 'exit');
-    // Another of the same machine finds its copy and its session.
-    world.worker();
     const one = await end(odin, sid, 1);
     check(one, 'a.txt');
     expect(await odin.replay(sid)).toMatchObject({ difference: null, open: null });
