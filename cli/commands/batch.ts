@@ -36,7 +36,7 @@ export interface SubmitBatchOptions extends RunTasksOptions {
 }
 
 const RUN_HERE = 4;
-const POLL_MS = 500;
+const POLL_MS = 100;
 
 export async function submitBatch(file: string, options: SubmitBatchOptions, version: string): Promise<number> {
   const [{ readTasks }, { checkBatchId, submitBatch: submit }] = await Promise.all([

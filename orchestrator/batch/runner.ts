@@ -71,6 +71,18 @@ const readAbout = async (store: BatchStore, bid: string): Promise<About> => {
   return { caps: status?.caps ?? {}, hasDependents };
 };
 
+/** Aborts with the first of them, until it is released; what AbortSignal.any makes is kept for as long as anything listens to it. */
+function firstOf(...signals: readonly AbortSignal[]): { readonly signal: AbortSignal; release(): void } {
+  const first = new AbortController();
+  const abort = () => first.abort(signals.find(({ aborted }) => aborted)?.reason);
+  for (const signal of signals) signal.addEventListener('abort', abort, { once: true });
+  if (signals.some(({ aborted }) => aborted)) abort();
+  const release = () => {
+    for (const signal of signals) signal.removeEventListener('abort', abort);
+  };
+  return { signal: first.signal, release };
+}
+
 export async function startBatchRunner(options: RunnerOptions): Promise<BatchRunner> {
   const { home, handle, key, projects, concurrency, log } = options;
   const id = ulid();
@@ -127,18 +139,22 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
   const processor =
     (name: string, root: string, access: Access): JobProcessor<BatchJob> =>
     async (job, lock) => {
-      const signal = AbortSignal.any([lock, leaving.signal]);
-      const free = await slots.take(signal);
-      // What is not cleaned up yet does not pile up.
-      if (cleaning.size > 2 * concurrency) await Promise.race(cleaning);
-      if (free === null || draining) {
-        free?.();
-        return 'back';
-      }
+      const { signal, release } = firstOf(lock, leaving.signal);
       try {
-        return await runJob({ name, root, access }, job, signal);
+        const free = await slots.take(signal);
+        // What is not cleaned up yet does not pile up.
+        if (cleaning.size > 2 * concurrency) await Promise.race(cleaning);
+        if (free === null || draining) {
+          free?.();
+          return 'back';
+        }
+        try {
+          return await runJob({ name, root, access }, job, signal);
+        } finally {
+          free();
+        }
       } finally {
-        free();
+        release();
       }
     };
 
