@@ -73,6 +73,7 @@ const SCRIPTS: Readonly<Record<string, CrashScript>> = {
             'requests',
           ),
           atMost('memory of all processes', megabytes, 1024, 'MB'),
+          atMost('sessions that are not in their files alone', found.stray, 0, 'sessions'),
         ],
         notes: [`${tasks} tasks, submitted twice, on ${setting.workers} workers in ${Math.round(tookMs / 1000)} s`],
       };
