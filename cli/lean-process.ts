@@ -9,7 +9,7 @@ export function beginLean(): void {
   if (process.execve === undefined || process.execArgv.includes(FLAGS[0] ?? '')) return;
   const args = [process.execPath, ...FLAGS, ...process.execArgv, ...process.argv.slice(1)];
   try {
-    process.execve(process.execPath, args, process.env as Record<string, string>);
+    process.execve(process.execPath, args, process.env);
   } catch {
     // Not on this system: then it is not lean.
   }
