@@ -22,7 +22,8 @@ const PAIR = { concurrency: 4, tasks: 80, rounds: 2 } as const;
 
 export async function benchFleet(): Promise<BenchReport> {
   const loads = [];
-  for (const concurrency of AT_A_TIME) loads.push(await load(1, concurrency, Math.max(8, 2 * concurrency)));
+  for (const concurrency of AT_A_TIME)
+    loads.push(await load(1, concurrency, Math.max(8, Math.min(2 * concurrency, concurrency + 100))));
   const waits = [];
   for (const agents of AT_A_TIME) waits.push(await waiting(agents));
   const { one, two } = await pair();

@@ -11,7 +11,7 @@ import type { BatchStore } from './store.ts';
 import { beat } from './workers.ts';
 import { removeShared, taskOfFolder, workingCopies } from './working-copy.ts';
 
-export interface LeftoversPlace {
+interface LeftoversPlace {
   readonly home: string;
   readonly handle: RedisHandle;
   readonly store: BatchStore;
