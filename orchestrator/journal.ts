@@ -34,6 +34,8 @@ export type ClaimResult =
   | { readonly status: 'done' }
   /** Another message comes first. */
   | { readonly status: 'notyet' }
+  /** The session is another project's: whoever woke it here is not one of ours (SAFETY 6). */
+  | { readonly status: 'foreign' }
   /** Redis has lost events of the session that it had acknowledged. */
   | { readonly status: 'rewound'; readonly newest: string }
   | {
@@ -100,7 +102,7 @@ export async function claimSession(redis: OdinRedis, request: ClaimRequest): Pro
       ...[marks?.read(sid)?.id ?? '', after === '0' ? '' : after, request.sawCrash ? 1 : 0],
     ],
   );
-  if (status === 'done' || status === 'notyet') return { status };
+  if (status === 'done' || status === 'notyet' || status === 'foreign') return { status };
   if (status === 'rewound') return { status, newest: String(rest[0]) };
   // What was folded is not what is there: from the beginning, then.
   if (status === 'stale') return claimSession(redis, { ...request, after: '0' });

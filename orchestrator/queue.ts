@@ -90,8 +90,10 @@ export async function openTurnQueue(
 
   const run = async (processor: TurnProcessor, job: Job<TurnData>, token: string, signal: AbortSignal) => {
     const parsed = jobSchema.safeParse(job.data);
-    // Not one of ours, whoever wrote it (SAFETY 6); or a second wake-up for what runs here already.
-    if (!parsed.success || running.has(turnKey(parsed.data))) return;
+    // Not one of ours, whoever wrote it (SAFETY 6). One that is well made needs no signature: it wakes what the inbox has, no more.
+    if (!parsed.success) return onError(new Error(`Job ${job.id} was refused: it is not of the form of a turn's.`));
+    // A second wake-up for what runs here already.
+    if (running.has(turnKey(parsed.data))) return;
     // A worker that closes may still fetch one, such as the one it has just put back.
     if (closing) return putBack(job, token);
     const { sid, seq, mode } = parsed.data;

@@ -82,15 +82,17 @@ return {'queued', seq, cursor, gen}
 // -> {'done'|'notyet', cursor} | {'ok', epoch, message's fields, changed mode or '', changed body or '', removed 0|1, log,
 //      processes that died with the message, those of them that ran it alone}
 //    | {'rewound', newest id}: the log lacks what it must hold | {'stale'}: it lacks what the caller has folded
+//    | {'foreign'}: the session is another workspace's
 const OCLAIM = `
 local seq = tonumber(ARGV[1])
+local m = redis.call('HMGET', KEYS[1], 'cursor', 'claimed', 'ws')
+if m[3] and not string.find(KEYS[6], ':' .. m[3] .. ':', 1, true) then return {'foreign'} end
 local function lacks(id) return id ~= '' and not redis.call('XRANGE', KEYS[2], id, id)[1] end
 if lacks(ARGV[8]) then
   local last = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
   return {'rewound', last and last[1] or '0-0'}
 end
 if lacks(ARGV[9]) then return {'stale'} end
-local m = redis.call('HMGET', KEYS[1], 'cursor', 'claimed')
 local cursor = tonumber(m[1] or '0'); local claimed = tonumber(m[2] or '0')
 if cursor >= seq then return {'done', cursor} end
 local message = redis.call('XRANGE', KEYS[3], seq .. '-0', seq .. '-0')[1]

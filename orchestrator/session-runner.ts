@@ -136,6 +136,8 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     });
     killPoint('session:claimed');
     if (claim.status === 'rewound') return closeLost(wake);
+    if (claim.status === 'foreign')
+      throw new Error(`A job names session ${wake.sid}, which is another project's; refused.`);
     if (claim.status !== 'ok') return null;
     if (deps.quarantine?.takes(wake, claim)) {
       claim.journal.release();

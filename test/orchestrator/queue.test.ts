@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { claimEvent } from '../../orchestrator/claim-event.ts';
+import { claimSession } from '../../orchestrator/journal.ts';
 import { readLog } from '../../orchestrator/journal-read.ts';
 import { keys, turnsQueue } from '../../orchestrator/keys.ts';
 import { openTurnQueue, type TurnQueue } from '../../orchestrator/queue.ts';
@@ -9,6 +11,7 @@ import { fakeTurn } from '../support/queue-turn.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { startLineChild } from '../support/redis-lines.ts';
 import { ask, inboxOf } from '../support/redis-session.ts';
+import { until } from '../support/until.ts';
 
 let redis: TestRedis;
 
@@ -21,9 +24,12 @@ const unexpected = (error: Error): never => {
   throw error;
 };
 
-async function withQueue(body: (queue: TurnQueue, ws: string) => Promise<void>): Promise<void> {
+async function withQueue(
+  body: (queue: TurnQueue, ws: string) => Promise<void>,
+  onError: (error: Error) => void = unexpected,
+): Promise<void> {
   const ws = ulid();
-  const queue = await openTurnQueue(redis.handle, ws, unexpected);
+  const queue = await openTurnQueue(redis.handle, ws, onError);
   try {
     await body(queue, ws);
   } finally {
@@ -180,26 +186,45 @@ test('C2: closing puts running turns back, and whoever works next goes on with t
   await second.close();
 });
 
-test('C2: a job that is not one of ours runs nothing', async () => {
-  await withQueue(async (queue, ws) => {
-    const { Queue } = await import('bullmq');
-    const forger = new Queue(turnsQueue(ws), { connection: redis.handle.client, prefix: '{odin}' });
-    const sid = ulid();
-    await inboxOf(redis.handle.client, redis.home, ws).submit(ask(sid, 'real'));
-    await forger.add('turn', { sid, seq: 1, mode: 'edit', approved: true }, { jobId: 'forged_1' });
-    await forger.add('turn', { sid, seq: 'one', mode: 'ask' }, { jobId: 'forged_2' });
-    await queue.add({ sid, seq: 1, mode: 'ask', gen: 0 });
-    const ran: string[] = [];
-    const finished = countdown(1);
-    queue.work(async ({ job }) => {
-      ran.push(job.id);
-      finished.down();
-      return null;
-    });
-    await finished.reached;
-    expect(ran).toEqual([`${sid}_1_0`]);
-    await forger.close();
-  });
+test('C2 SAFETY 6: a job that is not one of ours runs nothing, and is told of', async () => {
+  const told: string[] = [];
+  await withQueue(
+    async (queue, ws) => {
+      const { Queue } = await import('bullmq');
+      const forger = new Queue(turnsQueue(ws), { connection: redis.handle.client, prefix: '{odin}' });
+      const sid = ulid();
+      await inboxOf(redis.handle.client, redis.home, ws).submit(ask(sid, 'real'));
+      await forger.add('turn', { sid, seq: 1, mode: 'edit', approved: true }, { jobId: 'forged_1' });
+      await forger.add('turn', { sid, seq: 'one', mode: 'ask' }, { jobId: 'forged_2' });
+      await queue.add({ sid, seq: 1, mode: 'ask', gen: 0 });
+      const ran: string[] = [];
+      const finished = countdown(1);
+      queue.work(async ({ job }) => {
+        ran.push(job.id);
+        finished.down();
+        return null;
+      });
+      await finished.reached;
+      expect(ran).toEqual([`${sid}_1_0`]);
+      await until(() => told.length === 2);
+      expect(told.toSorted()).toEqual([
+        expect.stringMatching(/^Job forged_1 was refused/),
+        expect.stringMatching(/^Job forged_2 was refused/),
+      ]);
+      await forger.close();
+    },
+    ({ message }) => told.push(message),
+  );
+});
+
+test("C2 SAFETY 6: a job that names another project's session cannot claim it; its own project can", async () => {
+  const { client } = redis.handle;
+  const sid = ulid();
+  await inboxOf(client, redis.home, 'theirs').submit(ask(sid, 'for another project'));
+  const claim = claimEvent(1, Date.now());
+  expect(await claimSession(client, { sid, seq: 1, ws: 'ours', claim })).toEqual({ status: 'foreign' });
+  expect(await logOf(sid)).toEqual([]);
+  expect((await claimSession(client, { sid, seq: 1, ws: 'theirs', claim })).status).toBe('ok');
 });
 
 test('C2: many sessions run side by side, one message of each at a time', async () => {
