@@ -187,6 +187,8 @@ type AgentPlace = 'shared' | 'alone';
 const CHECK_MS = 500;
 /** A thread that took no turn for so long loops, or is stopped: its loops go on in another. */
 const SILENT_MS = 5_000;
+/** Until its first turn; on a busy machine a thread takes many times as long to start. */
+const START_MS = 30_000;
 const AGENT_MEMORY_MB = 1_024;
 
 export interface AgentThreadOptions {
@@ -236,16 +238,26 @@ export function openAgentThreads({
 
   /** By turns of this check, not by the clock: where the whole process was stopped, no thread is to blame. */
   const check = async (): Promise<void> => {
-    const opened = await Promise.all([...pools.values()].map((pool) => pool.catch(() => null)));
-    for (const worker of opened.flatMap((piscina) => piscina?.threads ?? [])) {
+    const opened = await Promise.all(
+      [...pools].map(async ([place, pool]) => ({ place, piscina: await pool.catch(() => null) })),
+    );
+    const workers = opened.flatMap(({ place, piscina }) =>
+      (piscina?.threads ?? []).map((worker) => ({ place, piscina, worker })),
+    );
+    for (const { place, piscina, worker } of workers) {
       const { threadId } = worker;
       const beats = Atomics.load(pulse, threadId % pulse.length);
       const before = seen.get(threadId);
       const checks = before?.beats === beats ? before.checks + 1 : 0;
       seen.set(threadId, { beats, checks });
-      if (checks * CHECK_MS < silentMs || silent.has(threadId)) continue;
+      const patienceMs = beats === 0 ? Math.max(START_MS, silentMs) : silentMs;
+      if (checks * CHECK_MS < patienceMs || silent.has(threadId)) continue;
       silent.add(threadId);
       void worker.terminate();
+      if (beats > 0) continue;
+      // Piscina never settles what waits for a thread that is ended before it began: begin anew.
+      pools.delete(place);
+      void piscina?.destroy();
     }
   };
 
