@@ -45,13 +45,19 @@ export async function untilSilent(
     seen = sign;
     lookedAt = now;
     const silent = holder !== null && holder !== 'unread' && now - since >= leaseMs ? holder : null;
-    if (silent !== null && silent.id !== refused && (await hasWork(redis, ws))) {
+    // Looked at once more behind the work: an owner that wakes up counts before it takes any.
+    if (silent !== null && silent.id !== refused && (await hasWork(redis, ws)) && (await isAsSeen(redis, ws, sign))) {
       if (await end(watch, silent)) return silent.id;
       refused = silent.id;
     }
     await delay(leaseMs / LOOKS, undefined, { ref: false, signal });
   }
 }
+
+const isAsSeen = async (redis: OdinRedis, ws: string, sign: string): Promise<boolean> => {
+  const holder = await readHolder(redis, ws).catch(() => null);
+  return holder !== null && `${holder.id} ${holder.beat}` === sign;
+};
 
 const hasWork = async (redis: OdinRedis, ws: string): Promise<boolean> =>
   (await redis.scard(keys.workspace(ws).pending).catch(() => 0)) > 0;
