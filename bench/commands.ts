@@ -1,10 +1,13 @@
 // bench commands: a command through Odin's port (intent, shim, sandbox or none, output, result) beside a bare `bash -c true`,
-// in turns in one run; and decide() over the table of commands. Without bubblewrap the sandboxed figure is not taken. As in use, the
-// shim of the next command is prepared while one runs.
+// in turns in one run; and decide() over the table of commands. Without bubblewrap the sandboxed figure is not taken. As in use, where
+// an answer of the model lies between two commands, the shim of the next one is prepared while nothing runs.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type FoundSandbox, findSandbox } from '../orchestrator/exec/sandbox.ts';
+import { homedir } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { commandEnv } from '../orchestrator/exec/command-env.ts';
+import { type Confinement, type FoundSandbox, findSandbox } from '../orchestrator/exec/sandbox.ts';
 import { openExecBench, UNCONFINED } from '../test/support/exec-bench.ts';
 import { readCases } from '../test/tools/safety/cases.ts';
 import { decide } from '../tools/safety/decide.ts';
@@ -15,6 +18,8 @@ const MIN_COMMANDS = 60;
 const COMMANDS_A_ROUND = 10;
 /** Decisions of one command in a row, so that a sample is long beside the clock's grain. */
 const DECISIONS = 20;
+/** For the machine to come to rest: what one command leaves to do is not part of the next one's time. */
+const PAUSE_MS = 20;
 /** The compiler needs a few to settle. */
 const WARM_UP = 3;
 
@@ -32,6 +37,7 @@ export async function benchCommands(options: { readonly rounds: number }, found?
     'commands',
     [
       { name: 'command in the sandbox', unit: 'ms', odin: sandboxed, floor: bare },
+      { name: 'the same, bubblewrap alone', unit: 'ms', odin: sandboxed, floor: median(times.bubblewrap) },
       { name: 'command without a sandbox', unit: 'ms', odin: unconfined, floor: bare },
       { name: 'decide, median command', unit: 'µs', odin: median(perDecision), floor: null },
       { name: 'decide, slowest command', unit: 'µs', odin: Math.max(...perDecision), floor: null },
@@ -46,15 +52,23 @@ export async function benchCommands(options: { readonly rounds: number }, found?
 async function commandTimes(count: number, found: FoundSandbox | null) {
   const unconfined = openExecBench(UNCONFINED);
   const sandboxed = found === null ? null : openExecBench(found);
-  const times = { bare: [] as number[], unconfined: [] as number[], sandboxed: [] as number[] };
+  const wrapped = sandboxed && found?.sandbox ? found.sandbox(TRUE, confinement(sandboxed.root)) : null;
+  const times = {
+    bare: [] as number[],
+    bubblewrap: [] as number[],
+    unconfined: [] as number[],
+    sandboxed: [] as number[],
+  };
   try {
     for (let n = -WARM_UP; n < count; n++) {
-      const bare = await timed(bareTrue);
+      const bare = await timed(() => ended(TRUE));
+      const alone = wrapped && (await timed(() => ended(wrapped)));
       const free = await timed(() => unconfined.run('true'));
       const confined = sandboxed && (await timed(() => sandboxed.run('true')));
       if (n < 0) continue;
       times.bare.push(bare);
       times.unconfined.push(free);
+      if (alone !== null) times.bubblewrap.push(alone);
       if (confined !== null) times.sandboxed.push(confined);
     }
   } finally {
@@ -64,9 +78,18 @@ async function commandTimes(count: number, found: FoundSandbox | null) {
   return times;
 }
 
-const bareTrue = () => once(spawn('/bin/bash', ['-c', 'true'], { stdio: 'ignore' }), 'exit');
+const TRUE = ['/bin/bash', '-c', 'true'] as const;
+
+/** As the port confines a command in an empty project. */
+const confinement = (root: string): Confinement => ({
+  ...{ root, cwd: root, profile: 'read-write', network: false, extraPaths: [], hidden: [], gitConfig: null },
+  ...{ home: homedir(), env: commandEnv(process.env, 'read-write', 'bench') },
+});
+
+const ended = ([file, ...args]: readonly string[]) => once(spawn(file as string, args, { stdio: 'ignore' }), 'exit');
 
 async function timed(action: () => Promise<unknown>): Promise<number> {
+  await delay(PAUSE_MS);
   const start = performance.now();
   await action();
   return performance.now() - start;
