@@ -1,6 +1,6 @@
 // The folds of the sessions that this process runs: in memory while they are in use, from a snapshot and the end of the journal when
 // they are taken up again, from the whole journal when there is neither (DURABILITY 5.3). It decides when a snapshot is due and
-// writes it while nothing runs.
+// writes it while nothing runs, or when a long journal had to be read.
 
 import type { JournalEvent, Journaled } from '../shared/events.ts';
 import type { Blobs } from './blobs.ts';
@@ -103,11 +103,16 @@ export function createRecall(deps: {
       for (const { id, event } of log) {
         fresh.push({ id, event: await withInlinePayload(event, (blob) => blobs.getPayload({ blob })) });
       }
-      for (const { id, event } of fresh) remember(memory, event, id);
+      const from = fresh.findIndex(({ event }) => event.type === 'msg.start' && event.seq === seq);
+      const done = from < 0 ? fresh.length : from;
+      for (const { id, event } of fresh.slice(0, done)) remember(memory, event, id);
+      const isLong = done >= SNAPSHOT_EVENTS && !memory.state.isExecuting;
+      // Whoever dies again and again would never come to rest, and read it all each time.
+      if (isLong) snapshots.write(sid, memory);
+      for (const { id, event } of fresh.slice(done)) remember(memory, event, id);
       memories.delete(sid);
       memories.set(sid, memory);
-      unsaved.set(sid, (unsaved.get(sid) ?? 0) + fresh.length);
-      const from = fresh.findIndex(({ event }) => event.type === 'msg.start' && event.seq === seq);
+      unsaved.set(sid, isLong ? fresh.length - done : (unsaved.get(sid) ?? 0) + fresh.length);
       return { memory, past: from < 0 ? [] : fresh.slice(from).map(({ event }) => event) };
     },
     ended(sid, events) {

@@ -14,6 +14,7 @@ import { JOURNAL_VERSION, type Journaled } from '../../shared/events.ts';
 import { ulid } from '../../shared/ids.ts';
 import { only, withWorld } from '../support/odin-world.ts';
 import { tempHome } from '../support/redis.ts';
+import { update } from '../support/redis-session.ts';
 
 const fold = (sid: string, log: readonly Journaled[]): SessionMemory => {
   const memory = emptyMemory(sid);
@@ -93,6 +94,33 @@ test('DURABILITY 5.3: a long session is snapshotted between messages, and taken 
   // A journal that does not have the event any more is folded from its beginning.
   expect((await fresh.recall({ sid, seq: 2 }, '0', log.slice(0, 3))).memory.upTo).toBe('1-2');
   expect(readdirSync(join(home, 'snapshots'))).toEqual([sid]);
+  await remove();
+});
+
+test('DURABILITY 5.3: who had to read a long journal to go on with a message leaves a snapshot of what was before it', async () => {
+  const { home, remove } = await tempHome();
+  const sid = ulid();
+  const deps = { blobs: openBlobs(home), snapshots: openSnapshots(home), isRunning: () => true, isIdle: () => false };
+  const at = (id: string, event: Journaled['event']): Journaled => ({ id, event });
+  const before = Array.from({ length: 1200 }, (_, n) => at(`1-${n}`, update(1, `line ${n}`)));
+  const limits = { maxSteps: 1 };
+  const start = {
+    seq: 2,
+    mid: 'm',
+    mode: 'ask',
+    body: { inline: 'go' },
+    model: 'a/b',
+    smallModel: 'a/b',
+    limits,
+    at: 1,
+  } as const;
+  const own = [at('2-1', { type: 'msg.start', ...start }), at('2-2', update(2, 'on it'))];
+  const { memory, past } = await createRecall(deps).recall({ sid, seq: 2 }, '0', [...before, ...own]);
+  expect(past).toHaveLength(2);
+  const next = createRecall(deps);
+  expect(next.knownUpTo(sid)).toBe('1-1199');
+  const again = await next.recall({ sid, seq: 2 }, '1-1199', own);
+  expect([kept(again.memory), again.past]).toEqual([kept(memory), past]);
   await remove();
 });
 
