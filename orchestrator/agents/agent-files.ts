@@ -55,7 +55,10 @@ function namesIn(folder: string): readonly string[] {
 
 function readAgentFile(path: string, name: string, isTrusted: boolean): AgentFile | string {
   try {
-    const { size } = statSync(path);
+    const stat = statSync(path);
+    // In a repository it may be a link to what has no end.
+    if (!stat.isFile()) return `${path} is left out: it is no file.`;
+    const { size } = stat;
     if (size > MAX_BYTES) return `${path} is left out: an agent's file may have ${MAX_BYTES} bytes, it has ${size}.`;
     return parseAgentFile(readFileSync(path, 'utf8'), { path, name, isTrusted });
   } catch (error) {
@@ -63,8 +66,8 @@ function readAgentFile(path: string, name: string, isTrusted: boolean): AgentFil
   }
 }
 
-/** Exported for its test: the agent, or a line that says what is wrong. */
-export function parseAgentFile(
+/** The agent, or a line that says what is wrong. */
+function parseAgentFile(
   text: string,
   { path, name, isTrusted }: { readonly path: string; readonly name: string; readonly isTrusted: boolean },
 ): AgentFile | string {
