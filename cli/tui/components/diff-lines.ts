@@ -24,12 +24,12 @@ export function diffLines(
   margin: string,
   max = Number.POSITIVE_INFINITY,
 ): string[] {
-  const shown = lines.slice(0, max).flatMap((line) => cutLines(line, width, margin, styleOf(line, theme)));
+  const shown = lines.slice(0, max).flatMap((line) => cutLines(line, width, margin, diffStyle(line, theme)));
   const rest = lines.length - max;
   return rest > 0 ? [...shown, `${margin}${theme.dim(`… ${rest} more lines (Ctrl-O)`)}`] : shown;
 }
 
-function styleOf(line: string, theme: Theme): (text: string) => string {
+export function diffStyle(line: string, theme: Theme): (text: string) => string {
   if (/^(?:\+\+\+|---|@@)/.test(line)) return theme.dim;
   if (line.startsWith('+')) return theme.good;
   return line.startsWith('-') ? theme.bad : (text) => text;

@@ -7,7 +7,7 @@ import type { PermissionDecision } from '../../../shared/events.ts';
 import type { AskedEvent } from '../../question-text.ts';
 import { sessionScopeOf } from '../../question-text.ts';
 import type { Theme } from '../theme.ts';
-import { diffLines } from './diff-lines.ts';
+import { diffStyle } from './diff-lines.ts';
 import { guard, wrapped } from './lines.ts';
 
 export interface PermissionDialogOptions {
@@ -65,9 +65,9 @@ export class PermissionDialog implements Component, Focusable {
     const text = question.detail.trimEnd();
     const margin = ` ${theme.warn('│')}   `;
     const isDiff = /^(?:---|@@) /m.test(text);
-    const lines = isDiff
-      ? text.split('\n').flatMap((line) => diffLines([line], theme, width, margin))
-      : wrapped(text, width, margin);
+    const lines = text
+      .split('\n')
+      .flatMap((line) => wrapped(line, width, margin, isDiff ? diffStyle(line, theme) : undefined));
     const shown = Math.min(lines.length, Math.max(MIN_DETAIL, rows() - FRAME_ROWS));
     this.#offset = Math.max(0, Math.min(this.#offset, lines.length - shown));
     return { lines: lines.slice(this.#offset, this.#offset + shown), shown, all: lines.length };

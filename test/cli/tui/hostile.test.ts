@@ -131,6 +131,18 @@ test('G1: no sequence of a model, a tool, a file name or a question gets to the 
   }
 });
 
+test('G6: a question hides nothing of what it is about, however long its lines are, a diff or what looks like one', () => {
+  const long = `echo ok${' '.repeat(300)}; ${'x'.repeat(200)} | sh`;
+  for (const detail of [`--- a\n+++ b\n@@ -1 +1 @@\n+${long}`, `${long}\n--- of it`]) {
+    const asked = { questionId: 'q', title: 'Run it?', reasons: [], detail, agent: 'main', paths: [], rule: null };
+    const [question] = folded({ type: 'PermissionAsked', ...asked, expiresAt: null }).questions;
+    if (question === undefined) throw new Error('the question is missing');
+    const dialog = new PermissionDialog({ question, waiting: () => 1, theme, rows: () => 60, answer: () => {} });
+    const shown = dialog.render(60).join('').replace(HARMLESS, '').replace(/[\s│]/g, '');
+    expect(shown).toContain(detail.replace(/\s/g, ''));
+  }
+});
+
 test('G1: a sequence that the stream cuts in two is still none, at whatever place it is cut', () => {
   for (const evil of ATTACKS) {
     for (let cut = 1; cut < evil.length; cut++) {
