@@ -52,12 +52,17 @@ export function pathsIn(body: string): readonly { readonly path: string; readonl
   return [...body.matchAll(WORD)].flatMap(([, at, double, single, bare]) => {
     const text = double ?? single ?? (bare ?? '').replace(/[,.;:!?)]+$/, '').replace(/\\(.)/g, '$1');
     if (!IMAGE.test(text)) return [];
-    const path = text.startsWith('file://')
-      ? URL.canParse(text)
-        ? fileURLToPath(text)
-        : text
-      : text.replace(/^~(?=\/)/, homedir());
+    const path = text.startsWith('file://') ? pathOf(text) : text.replace(/^~(?=\/)/, homedir());
     const isMeant = at === '@';
     return isMeant || (isAbsolute(path) && body.length <= MAX_DROPPED_CHARS) ? [{ path, isMeant }] : [];
   });
+}
+
+/** A URL of another machine, or with an encoded slash, names no path here. */
+function pathOf(url: string): string {
+  try {
+    return fileURLToPath(url);
+  } catch {
+    return url;
+  }
 }

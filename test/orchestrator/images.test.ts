@@ -84,6 +84,7 @@ test('G1: a message names pictures by @, by a path that was dropped on the termi
     '/tmp/with blank.webp',
   ]);
   expect(named('file:///tmp/a%20b.png @"two words.png"')).toEqual(['/tmp/a b.png', '@two words.png']);
+  expect(named('file://elsewhere/a.png @file:///tmp/a%2Fb.png')).toEqual(['@file:///tmp/a%2Fb.png']);
   expect(named('no png here, a.pngx and png.txt')).toEqual([]);
 });
 
