@@ -69,11 +69,12 @@ const WINDOW_MS = 60_000;
 function createRate(now: () => number): (done: number) => number | null {
   const seen: { readonly at: number; readonly done: number }[] = [];
   return (done) => {
-    seen.push({ at: now(), done });
-    while ((seen[0]?.at ?? 0) < now() - WINDOW_MS) seen.shift();
+    const at = now();
+    seen.push({ at, done });
+    while ((seen[0]?.at ?? at) < at - WINDOW_MS) seen.shift();
     const first = seen[0];
-    if (first === undefined || now() - first.at < 1000) return null;
-    return (1000 * (done - first.done)) / (now() - first.at);
+    if (first === undefined || at - first.at < 1000) return null;
+    return (1000 * (done - first.done)) / (at - first.at);
   };
 }
 
