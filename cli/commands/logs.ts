@@ -2,7 +2,6 @@
 
 import { createReadStream, existsSync, mkdirSync, statSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { createInterface } from 'node:readline';
 import * as z from 'zod';
 import { logPath } from '../../orchestrator/log.ts';
 import { cleanLine } from '../../shared/clean-text.ts';
@@ -48,23 +47,19 @@ export async function logs(options: LogsOptions): Promise<number> {
 
 /** Prints the whole lines from there on, and returns where the rest begins. A file that became shorter is another one. */
 async function printFrom(path: string, from: number, options: LogsOptions): Promise<number> {
-  const start = statSync(path).size < from ? 0 : from;
-  let at = start;
   const { size } = statSync(path);
+  const start = size < from ? 0 : from;
   if (size === start) return start;
-  const input = createReadStream(path, { start, end: size - 1, encoding: 'utf8' });
-  let text = '';
-  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-    const bytes = Buffer.byteLength(line) + 1;
+  let at = start;
+  let rest = '';
+  // By line feeds alone: readline also breaks at U+2028, which JSON leaves as it is.
+  for await (const chunk of createReadStream(path, { start, end: size - 1, encoding: 'utf8' })) {
+    const lines = `${rest}${chunk}`.split('\n');
     // The last one may not be whole yet.
-    if (at + bytes > size) break;
-    at += bytes;
-    text += shownLine(line, options);
-    if (text.length < 65_536) continue;
-    process.stdout.write(text);
-    text = '';
+    rest = lines.pop() ?? '';
+    for (const line of lines) at += Buffer.byteLength(line) + 1;
+    process.stdout.write(lines.map((line) => shownLine(line, options)).join(''));
   }
-  process.stdout.write(text);
   return at;
 }
 

@@ -22,13 +22,14 @@ test('E16: odin logs shows what was logged, by level and session, cleaned; with 
   log('it failed \u001b[31mred', { sid: '01BBBB', error: 'disk full' });
   await flushed();
   await following.until(/disk full/);
-  log('and again', { sid: '01BBBB', error: 'still full' });
+  log('and again', { sid: '01BBBB', error: 'still full', path: 'a\u2028b' });
   await flushed();
   await following.until(/still full/);
   following.child.kill('SIGINT');
   const followed = await following.ended;
   expect(followed.code).toBe(0);
   expect(followed.stdout.trimEnd().split('\n')).toHaveLength(2);
+  expect(followed.stdout).toMatch(/a<U\+2028>b"\}\n$/);
   const all = await runCli(['logs'], options);
   expect(all.stdout).toMatch(
     /^\S+Z info {2}\d+ a session began \{"sid":"01AAAA","op":"1\.1\.0"\}\n\S+Z error \d+ it failed red .*\n\S+Z error .*\n$/,
