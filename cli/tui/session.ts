@@ -59,9 +59,13 @@ export function createSession(
   };
   const follow = async (signal: AbortSignal) => {
     try {
-      for await (const event of odin.follow(sid, { from: '0', signal })) fold(event);
+      for await (const event of odin.follow(sid, { from: '0', signal })) {
+        // What was on its way when another session was opened is none of that one's.
+        if (signal.aborted) return;
+        fold(event);
+      }
     } catch (error) {
-      note(`the session can no longer be followed: ${cleanLine(String(error))}`, 'bad');
+      if (!signal.aborted) note(`the session can no longer be followed: ${cleanLine(String(error))}`, 'bad');
     }
   };
   const start = () => {
@@ -69,7 +73,9 @@ export function createSession(
   };
   async function refreshQueue(): Promise<void> {
     if (following === null) return;
+    const { signal } = stop;
     const now = await odin.queued(sid).catch(() => queue);
+    if (signal.aborted) return;
     const isSame = now.length === queue.length && now.every((one, i) => same(one, queue[i]));
     queue = now;
     if (!isSame) onChange(null);
@@ -86,6 +92,7 @@ export function createSession(
     queue: () => queue,
     open(next, isNew) {
       stop.abort();
+      if (quiet !== null) clearTimeout(quiet);
       stop = new AbortController();
       following = null;
       sid = next;
