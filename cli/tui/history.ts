@@ -27,7 +27,7 @@ export async function readHistory(home: string): Promise<readonly string[]> {
   });
 }
 
-/** Slash commands and what a secret may be in are left out by the caller. */
+/** All that was sent from the editor. Keys are typed at a prompt (components/prompt.ts) and never come here. */
 export async function addToHistory(home: string, text: string): Promise<void> {
   if (text.length > MAX_CHARS) return;
   await mkdir(home, { recursive: true, mode: 0o700 }).catch(() => {});
