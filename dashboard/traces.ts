@@ -236,7 +236,16 @@ function pairsOf(text: string): Readonly<Record<string, string>> {
   const pairs = text.split(',').map((pair) => pair.split('='));
   return Object.fromEntries(
     pairs.flatMap(([name = '', ...value]) =>
-      name.trim() === '' ? [] : [[name.trim(), decodeURIComponent(value.join('=').trim())]],
+      name.trim() === '' ? [] : [[name.trim(), decoded(value.join('=').trim())]],
     ),
   );
+}
+
+/** As it stands, when it is not encoded as it should be. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -139,7 +139,7 @@ test('E16: what a collector refuses for good is told and left out, and what foll
   const errors: string[] = [];
   const env = {
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/own`,
-    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test%20bed,service.name=other',
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test%20bed,service.name=other,share=100%',
     OTEL_SERVICE_NAME: 'mine',
   };
   const at = 1_800_000_000_000;
@@ -162,6 +162,7 @@ test('E16: what a collector refuses for good is told and left out, and what foll
   expect(collector.about).toEqual([
     { key: 'service.name', value: { stringValue: 'mine' } },
     { key: 'deployment.environment', value: { stringValue: 'test bed' } },
+    { key: 'share', value: { stringValue: '100%' } },
   ]);
   await collector.close();
 });
