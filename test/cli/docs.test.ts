@@ -43,6 +43,11 @@ describe('docs/ says what is so', () => {
         'budgets',
         'troubles',
         'durability',
+        'batch',
+        'workers',
+        'terminal',
+        'hooks',
+        'web',
       ].map((name) => read(`docs/${name}.md`)),
     );
     const { program } = buildProgram();
