@@ -54,7 +54,7 @@ export async function checkKey(
   }
   if (name === 'openrouter' && key !== undefined) {
     // Its list is for everybody.
-    const refused = await refusedByOpenrouter(baseURL ?? OPENROUTER_URL, key, signal);
+    const refused = await refusedByOpenrouter(server ?? OPENROUTER_URL, key, signal);
     if (refused !== null) return fail('failed', 'auth', refused);
   }
   return await (await openProvider(provider)).listModels(signal);

@@ -3,10 +3,13 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { checkKey } from '../../cli/login/check-key.ts';
 import { type ScriptedServer, startScriptedServer } from '../../llm/scripted/server.ts';
 import { type CliOptions, runCli } from './run-cli.ts';
 
@@ -147,6 +150,23 @@ describe('odin login without a terminal', () => {
     expect((await logIn('proxy', ['--base-url', 'http://127.0.0.1:9'])).stderr).toMatch(/Leave --base-url out/);
     expect((await logIn('proxy')).stderr).toContain('A run takes proxy/scripted');
     expect((await runCli(['Go.'], options)).stdout).toContain('It works.');
+  });
+
+  test('a provider of the user’s own by the name of openrouter has its key asked about at its own server alone', async () => {
+    const asked: (string | undefined)[] = [];
+    const own = createServer((request, response) => {
+      asked.push(`${request.url} ${request.headers.authorization}`);
+      response.setHeader('content-type', 'application/json');
+      response.end('{"data":[{"id":"scripted"}]}');
+    });
+    await new Promise<void>((listening) => own.listen(0, '127.0.0.1', listening));
+    const baseURL = `http://127.0.0.1:${(own.address() as AddressInfo).port}/v1`;
+    const providers = { openrouter: { kind: 'openai-chat', baseURL, apiKeyEnv: 'OWN_KEY' } } as const;
+    const listed = await checkKey({ provider: 'openrouter', key: KEY }, { providers }, AbortSignal.timeout(30_000));
+    expect(listed).toEqual({ ok: true, value: ['scripted'] });
+    expect(asked).toEqual([`/v1/key Bearer ${KEY}`, `/v1/models Bearer ${KEY}`]);
+    own.closeAllConnections();
+    await new Promise((closed) => own.close(closed));
   });
 
   test('odin logout forgets the key', async () => {
