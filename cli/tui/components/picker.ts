@@ -62,7 +62,7 @@ export class Picker implements Component, Focusable {
     const more = Object.values(keys).map(({ label }) => ` · ${label}`);
     return [
       guard(bar + theme.bold(cleanLine(title)), width),
-      ...(this.#isLong ? this.#filter.render(room).map((line) => bar + line) : []),
+      ...(this.#isLong ? this.#filter.render(Math.max(1, width - 3)).map((line) => bar + line) : []),
       ...this.#list.render(room).map((line) => guard(bar + line, width)),
       guard(bar + theme.dim(`Enter chooses · Esc leaves${more.join('')}`), width),
     ];

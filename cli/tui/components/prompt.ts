@@ -36,7 +36,7 @@ export class Prompt implements Component, Focusable {
     const bar = ` ${theme.accent('│')} `;
     return [
       guard(bar + theme.bold(cleanLine(title)), width),
-      ...this.#lines(Math.max(10, width - 3)).map((line) => bar + line),
+      ...this.#lines(Math.max(1, width - 3)).map((line) => bar + line),
       guard(bar + theme.dim('Enter goes on · Esc leaves'), width),
     ];
   }
@@ -56,8 +56,9 @@ export class Prompt implements Component, Focusable {
       return this.#input.render(room);
     }
     const { length } = this.#input.getValue();
-    const dots = '•'.repeat(Math.min(length, MAX_DOTS, room - 20));
-    return [length === 0 ? this.#options.theme.dim('paste it; it is not shown') : `${dots} ${length} characters`];
+    const dots = '•'.repeat(Math.max(0, Math.min(length, MAX_DOTS, room - 20)));
+    const text = length === 0 ? this.#options.theme.dim('paste it; it is not shown') : `${dots} ${length} characters`;
+    return [guard(text, room)];
   }
 
   #end(text: string | null): void {

@@ -2,7 +2,11 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { visibleWidth } from '@earendil-works/pi-tui';
 import { expect, test } from '@jest/globals';
+import { Picker } from '../../../cli/tui/components/picker.ts';
+import { Prompt } from '../../../cli/tui/components/prompt.ts';
+import { themeNamed } from '../../../cli/tui/theme.ts';
 import { ENTER, ESC, withApp } from './with-app.ts';
 
 const KEY = 'key-of-the-user-0123456789abcdef';
@@ -40,4 +44,18 @@ test('G7: /login asks for provider, server and key in the place of the editor, t
     },
     { rows: 60, reopenModels: () => Promise.resolve(reopened) },
   );
+});
+
+test('G7: the lists and prompts of a login fit into a window of any width, and the key is never in them', () => {
+  const theme = themeNamed('dark');
+  const items = Array.from({ length: 20 }, (_, i) => ({ value: `${i}`, label: `provider ${i}`, description: 'x' }));
+  for (const width of [8, 12, 22, 26, 100]) {
+    const prompt = new Prompt({ title: 'Key for anthropic', theme, isSecret: true, onDone: () => {} });
+    const picker = new Picker({ title: 'Which one?', items, theme, rows: () => 30, onPick() {}, onCancel() {} });
+    const lines = [...picker.render(width), ...prompt.render(width)];
+    prompt.handleInput(KEY);
+    lines.push(...prompt.render(width));
+    for (const line of lines) expect(visibleWidth(line)).toBeLessThanOrEqual(width);
+    expect(lines.join('\n')).not.toContain(KEY.slice(0, 4));
+  }
 });
