@@ -145,7 +145,8 @@ async function resume(desk: Desk, rest: string): Promise<void> {
 }
 
 async function fork(desk: Desk, rest: string): Promise<void> {
-  const forked = await started(desk.odin.fork(desk.session.sid(), rest === '' ? undefined : rest));
+  const sid = desk.session.sid();
+  const forked = await (rest === '' ? started(desk.odin.fork(sid)) : desk.odin.fork(sid, rest));
   desk.session.open(forked.sid, false);
   const cut = forked.cut === null ? '' : `; message ${forked.cut} was under way and is ended here`;
   desk.say(`a fork with ${forked.messages} messages${cut}. The other session is in /sessions.`);

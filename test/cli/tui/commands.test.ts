@@ -63,6 +63,8 @@ test('O5, E16: /cost, /context, /compact, /export, /clear, /sessions, /resume, /
       expect(readFileSync(join(world.project, 'out.jsonl'), 'utf8')).toContain('"type":"msg.done"');
       screen.type(`/export out.jsonl${ENTER}`);
       await screen.until(/out\.jsonl exists\. Name another file/);
+      screen.type(`/fork 99${ENTER}`);
+      await screen.until(/has no message 99 that is done/);
       screen.type(`/fork 1${ENTER}`);
       await screen.until(/a fork with 1 messages/);
       screen.type(`second${ENTER}`);
