@@ -21,7 +21,7 @@ declare module 'fastify' {
 
 export interface GuardOptions {
   readonly credentials: Credentials;
-  /** `host:port` by which it may be called. Told when it listens, since port 0 is any. */
+  /** Values of `Host` by which it may be called. Told when it listens, since port 0 is any. */
   hosts(): ReadonlySet<string>;
   readonly isTls: boolean;
   cookieName(): string;
@@ -49,6 +49,14 @@ const BOARD_CSP =
 const LIMITS = { login: 20, change: 120, read: 1_200 } as const;
 
 const visitors = new WeakMap<FastifyRequest, Visitor>();
+
+/** As `Host` has them: browsers leave a scheme's own port out. */
+export function hostsOf(names: readonly string[], port: number, isTls: boolean): ReadonlySet<string> {
+  const isOwnPort = port === (isTls ? 443 : 80);
+  return new Set(
+    names.map((name) => name.toLowerCase()).flatMap((name) => [`${name}:${port}`, ...(isOwnPort ? [name] : [])]),
+  );
+}
 
 /** Who asks, in a route that only visitors reach. */
 export function visitorOf(request: FastifyRequest): Visitor {

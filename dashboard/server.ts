@@ -18,7 +18,7 @@ import { createCredentials, dashboardSecret, keepMetricsToken, LOGIN_MS } from '
 import { createEventStreams } from './event-stream.ts';
 import { createFeeds } from './feeds.ts';
 import { addBatchResults, watchFleet } from './fleet.ts';
-import { addGuard, visitorOf } from './guard.ts';
+import { addGuard, hostsOf, visitorOf } from './guard.ts';
 import { createMetrics } from './metrics.ts';
 import { addPageFiles } from './page-files.ts';
 import { createShowSafely } from './show-safely.ts';
@@ -64,6 +64,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const now = Date.now;
   const onError = options.onError ?? (() => {});
   const credentials = createCredentials(dashboardSecret(home));
+  const metricsTokenFile = keepMetricsToken(home, credentials.metricsToken());
   const { fastify } = await import('fastify');
   const app = fastify({
     bodyLimit: BODY_BYTES,
@@ -73,8 +74,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   }) as unknown as FastifyInstance;
   const scheme = tls === undefined ? 'http' : 'https';
   let port = options.port;
-  const hosts = () =>
-    new Set((LOOPBACK.has(host) ? [...LOOPBACK] : [host]).map((name) => `${bracketed(name)}:${port}`));
+  const names = (LOOPBACK.has(host) ? [...LOOPBACK] : [host]).map(bracketed);
+  const hosts = () => hostsOf(names, port, tls !== undefined);
   const origin = () => `${scheme}://${bracketed(host)}:${port}`;
   const link = () => `${origin()}/#token=${credentials.token()}`;
   const cookieName = () => `odin_${port}`;
@@ -177,7 +178,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   }
   const address = app.server.address();
   if (typeof address === 'object' && address !== null) port = address.port;
-  return { origin: origin(), link, metricsTokenFile: keepMetricsToken(home, credentials.metricsToken()), close };
+  return { origin: origin(), link, metricsTokenFile, close };
 }
 
 const USED_LINK = 'This link has been used, or is of an older start. `odin dashboard` prints the one that works.';

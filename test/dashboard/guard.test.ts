@@ -1,11 +1,15 @@
 // Attacks on the dashboard, each with the head that a browser or a program would really send.
 
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { hostsOf } from '../../dashboard/guard.ts';
 import { startDashboard } from '../../dashboard/server.ts';
 import type { Odin } from '../../orchestrator/api.ts';
-import type { RedisHandle } from '../../orchestrator/redis.ts';
+import { connectRedis, type RedisHandle } from '../../orchestrator/redis.ts';
 import { ask, JSON_TYPE, logIn, type OpenDashboard, openDashboard } from '../support/dashboard.ts';
 import { type World, withWorld } from '../support/odin-world.ts';
 
@@ -204,6 +208,32 @@ test('C5: it listens nowhere else without TLS, and its key is the user’s alone
   const file = join(world.home, 'dashboard.key');
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(readFileSync(file)).toHaveLength(32);
+});
+
+test('C5: a dashboard that cannot keep the token of its metrics says so, and leaves its port to the next one', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'odin-no-token-'));
+  mkdirSync(join(home, 'metrics.token'));
+  const free = createServer();
+  await new Promise<void>((listening) => free.listen(0, '127.0.0.1', listening));
+  const { port } = free.address() as AddressInfo;
+  await new Promise((closed) => free.close(closed));
+  const redis = await connectRedis({ home: world.home, notice: () => {} });
+  const start = () => startDashboard({ ...{ odin: dashboard.odin, redis, home, port }, onLink: () => {} });
+  await expect(start()).rejects.toThrow(/metrics\.token cannot be used/);
+  rmdirSync(join(home, 'metrics.token'));
+  const opened = await start();
+  expect(statSync(opened.metricsTokenFile).mode & 0o777).toBe(0o600);
+  await opened.close();
+  await redis.close();
+  rmSync(home, { recursive: true });
+});
+
+test('C5: it goes by its name and port, and by its name alone where the port is the one that browsers leave out', () => {
+  const name = ['Odin.example.org'];
+  expect([...hostsOf(name, 4646, true)]).toEqual(['odin.example.org:4646']);
+  expect([...hostsOf(name, 443, true)]).toEqual(['odin.example.org:443', 'odin.example.org']);
+  expect([...hostsOf(name, 80, true)]).toEqual(['odin.example.org:80']);
+  expect([...hostsOf(['127.0.0.1'], 80, false)]).toEqual(['127.0.0.1:80', '127.0.0.1']);
 });
 
 test('C5: too many tries to log in have to wait, and nobody else with them', async () => {
