@@ -101,22 +101,38 @@ export async function packClone(folder: string): Promise<void> {
 
 const cloneFailed = (message: string) => fail('failed', 'no_working_copy', message);
 
-/** What stages everything, and what then says as one patch what is not as in a commit, whose name comes next and then `--`. */
 export const STAGE = ['add', '--all'] as const;
+/** Says as one patch what is staged and not as in a commit, whose name comes next and then `--`. */
 export const STAGED_PATCH = [
   ...['diff', '--cached', '--binary', '--no-renames', '--full-index', '--no-ext-diff', '--no-textconv', '--no-color'],
   ...['--src-prefix=a/', '--dst-prefix=b/'],
 ] as const;
 
-/** Everything that was changed since the commit, new files included and ignored ones not, as one patch; '' when nothing was. */
-export async function patchOf(folder: string, commit: string): Promise<Outcome<string>> {
-  const added = await git(folder, STAGE);
-  if (added.code !== 0) return fail('failed', 'no_patch', `What was changed cannot be read: ${firstLine(added)}`);
-  const diff = await git(folder, [...STAGED_PATCH, commit, '--']);
-  if (diff.code !== 0) return fail('failed', 'no_patch', `What was changed cannot be read: ${firstLine(diff)}`);
-  if (diff.stdout.includes('\uFFFD')) return fail('failed', 'no_patch', 'What was changed is not all UTF-8 text.');
-  return ok(diff.stdout);
+/**
+ * Stages everything that was changed, new files included and ignored ones not. For a repository inside of the folder that is in its index,
+ * `git add` runs `git status` in there, and with it the programs which that one's settings name: whoever works in the folder can write
+ * them. So these entries stay as they are. `before`: options of git itself.
+ */
+export async function stage(folder: string, before: readonly string[] = []): Promise<GitRun> {
+  const listed = await git(folder, [...before, 'ls-files', '--stage', '-z']);
+  if (listed.code !== 0) return listed;
+  const inner = [...listed.stdout.matchAll(/(?<=^|\0)160000 [0-9a-f]+ 0\t([^\0]*\0)/g)].map(([, path]) => path);
+  if (inner.length > 0) {
+    const skipped = await git(folder, [...before, 'update-index', '-z', ...LEFT_ALONE], inner.join(''));
+    if (skipped.code !== 0) return skipped;
+  }
+  return git(folder, [...before, ...STAGE]);
 }
+
+const LEFT_ALONE = ['--skip-worktree', '--stdin'] as const;
+
+/** As `stage`, for a shell that is in the folder; `call` is git with its options. */
+export const stageScript = (call: string): string =>
+  [
+    `inner=$(${call} ls-files --stage | sed -n 's/^160000 [0-9a-f]* 0.//p')`,
+    `{ [ -z "$inner" ] || printf '%s\\n' "$inner" | ${call} update-index ${LEFT_ALONE.join(' ')}; }`,
+    `${call} ${STAGE.join(' ')}`,
+  ].join(' && ');
 
 /** The files that a patch of `patchOf` changes; a name with odd characters is quoted as git does it. */
 export const filesOf = (patch: string): readonly string[] =>

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fail, type Outcome, ok } from '../../shared/outcome.ts';
-import { gitEnv, SAFE, STAGE, STAGED_PATCH } from './git.ts';
+import { gitEnv, SAFE, STAGED_PATCH, stageScript } from './git.ts';
 
 export interface PatchShell {
   /** Everything that was changed since the commit, new files included and ignored ones not, as one patch; '' when nothing was. */
@@ -25,7 +25,7 @@ const GIT = `git ${SAFE.join(' ')} --no-pager`;
 const LOOP = `
 while IFS=' ' read -r id commit folder; do
   {
-    ( cd "$folder" && ${GIT} ${STAGE.join(' ')} && ${GIT} ${STAGED_PATCH.join(' ')} "$commit" -- ) </dev/null >"$1/$id.out" 2>"$1/$id.err"
+    ( cd "$folder" && ${stageScript(GIT)} && ${GIT} ${STAGED_PATCH.join(' ')} "$commit" -- ) </dev/null >"$1/$id.out" 2>"$1/$id.err"
     echo "$id $?"
   } &
   ( : )

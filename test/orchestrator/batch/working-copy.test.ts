@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { removeTree } from '../../../orchestrator/batch/copy-tree.ts';
-import { commitOf, patchOf } from '../../../orchestrator/batch/git.ts';
+import { commitOf, stage } from '../../../orchestrator/batch/git.ts';
 import { openPatchShell } from '../../../orchestrator/batch/patch-shell.ts';
 import {
   openWorkingCopies,
@@ -64,13 +64,10 @@ test('O19: a task’s copy is the commit as git has it, shares no file with the 
     writeFileSync(join(one, 'new.txt'), 'new\n');
     writeFileSync(join(one, 'ignored'), 'x');
     rmSync(join(one, 'in'), { recursive: true });
-    const taken = await Promise.all([
-      patches.patchOf(one, base),
-      patches.patchOf(two, base),
-      patches.patchOf(two, 'no-commit'),
-    ]);
-    expect(taken).toMatchObject([{ ok: true }, { ok: true, value: '' }, { ok: false, failure: { code: 'no_patch' } }]);
-    expect(taken[0]).toEqual(await patchOf(one, base));
+    const taken = await Promise.all([patches.patchOf(one, base), patches.patchOf(two, base)]);
+    expect(taken).toMatchObject([{ ok: true }, { ok: true, value: '' }]);
+    // Not at once with the other of the same copy: git locks its index.
+    expect(await patches.patchOf(two, 'no-commit')).toMatchObject({ ok: false, failure: { code: 'no_patch' } });
     expect(taken[0]?.ok && taken[0].value.match(/^(\+|deleted|new)[^+].*$/gm)).toEqual([
       '+ONE',
       'deleted file mode 100644',
@@ -84,6 +81,37 @@ test('O19: a task’s copy is the commit as git has it, shares no file with the 
     expect(readdirSync(workingCopies(home))).toEqual([]);
     expect([existsSync(join(project, '.git')), git(project, 'fsck')]).toEqual([true, '']);
   } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('SAFETY 2.4: a patch is taken without running what a repository inside of the copy names', async () => {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'odin-inner-')));
+  const patches = openPatchShell();
+  try {
+    const [copy, ran] = [join(folder, 'copy'), join(folder, 'ran')];
+    makeRepository(copy, { 'a.txt': 'one\n' });
+    const base = git(copy, 'rev-parse', 'HEAD').trim();
+    for (const name of ['inner', 'in "quotes"']) {
+      const inner = join(copy, name);
+      makeRepository(inner, { 'b.txt': 'two\n' });
+      git(inner, 'config', 'filter.x.clean', `touch ${ran}; cat`);
+      git(copy, 'add', name);
+      // Of the same length, so that git has to read it to know.
+      writeFileSync(join(inner, 'b.txt'), 'TWO\n');
+      writeFileSync(join(inner, '.gitattributes'), '* filter=x\n');
+    }
+    git(copy, 'status');
+    expect(existsSync(ran)).toBe(true);
+    rmSync(ran);
+    writeFileSync(join(copy, 'a.txt'), 'ONE\n');
+    const patch = await patches.patchOf(copy, base);
+    expect(patch.ok && patch.value).toContain('+ONE');
+    git(copy, 'update-index', '--no-skip-worktree', 'inner', 'in "quotes"');
+    expect(await stage(copy)).toMatchObject({ code: 0 });
+    expect(existsSync(ran)).toBe(false);
+  } finally {
+    await patches.close();
     rmSync(folder, { recursive: true, force: true });
   }
 });
