@@ -2,7 +2,8 @@
 // mounted read-only (sandbox.ts); what is absent cannot be. So an empty folder stands in for it while a sandboxed command runs: git
 // does not see one, and a mount can be neither written, replaced nor renamed. For odinconfig.json only in the background, since
 // `grep x *.json` would complain of it. What could be made all the same, also without a sandbox, is moved out of the project
-// when the command is over, and said in its output. A note in the state folder says what is to be done, also after a crash.
+// when the command is over, and said in its output. So are files by which git would take settings and hooks from elsewhere: its own are
+// protected. A note in the state folder says what is to be done, also after a crash.
 
 import {
   appendFileSync,
@@ -22,7 +23,7 @@ import * as z from 'zod';
 import { markOf } from './command-env.ts';
 import { shimState } from './shim.ts';
 
-const NAMES = ['odinconfig.json', '.odin'] as const;
+const NAMES = ['odinconfig.json', '.odin', '.git/commondir', '.git/config.worktree'] as const;
 /** A command may be between its note and its start. */
 const STARTING_MS = 60_000;
 
@@ -46,7 +47,9 @@ export function guardControl(
   { confined, background }: { readonly confined: boolean; readonly background: boolean },
 ): void {
   const absent = NAMES.filter((name) => isAbsent(join(root, name)));
-  const wanted = confined ? absent.filter((name) => background || name === '.odin') : [];
+  const wanted = confined
+    ? absent.filter((name) => name === '.odin' || (background && name === 'odinconfig.json'))
+    : [];
   // Written before anything is made: what a crash leaves is known.
   if (absent.length > 0) note({ root, dir, absent, standIns: wanted });
   for (const name of wanted) standIn(join(root, name));
@@ -86,7 +89,18 @@ function release({ root, dir, absent, standIns }: Guarded): void {
   }
 }
 
-const isAbsent = (path: string): boolean => inUse.has(path) || lstatSync(path, { throwIfNoEntry: false }) === undefined;
+const isAbsent = (path: string): boolean => inUse.has(path) || !isThere(path);
+
+function isThere(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch (error) {
+    // `.git` may be a file.
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
+  }
+}
 
 /** Something else than a stand-in. */
 function isMade(path: string): boolean {

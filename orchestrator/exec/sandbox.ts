@@ -38,7 +38,7 @@ const VIEW = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpf
 
 /** Inside the project, read-only even where the rest is writable: what runs later, outside, because it stands there. */
 const PROTECTED = [
-  ...['.git/hooks', '.git/config', 'odinconfig.json', '.odin'],
+  ...['.git/hooks', '.git/config', '.git/config.worktree', '.git/commondir', 'odinconfig.json', '.odin'],
   ...['.husky', '.githooks', '.vscode', '.idea', '.envrc', '.mcp.json'],
 ];
 

@@ -1,6 +1,6 @@
 // Odin's own names in a project that has none of them yet: tried for real, with a sandbox and without (SAFETY 2.4, CVE-2026-25725).
 
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { markOf } from '../../../orchestrator/exec/command-env.ts';
@@ -59,6 +59,19 @@ describe.each(kinds)('Odin’s own names %s', (kind, found) => {
     const linked = await bench.run('ln -s /etc/passwd odinconfig.json');
     expect(lstatSync(join(linked.outputPath, '../removed/odinconfig.json')).isSymbolicLink()).toBe(true);
     expect((await bench.run('ls -A')).output.head.match(/odinconfig/)).toBeNull();
+  });
+
+  test('SAFETY 2.4: git is not led to settings from elsewhere, and a project whose .git is a file is as any other', async () => {
+    bench.put('.git/HEAD', 'ref: refs/heads/main\n');
+    const { output, outputPath } = await bench.run(
+      'echo ../evil > .git/commondir; echo "[core]" > .git/config.worktree; touch .git/x',
+    );
+    expect(readdirSync(join(bench.root, '.git'))).toEqual(['HEAD', 'x']);
+    expect(readFileSync(join(outputPath, '../removed/.git/commondir'), 'utf8')).toBe('../evil\n');
+    expect(output.head).toContain('odin: .git/config.worktree was made in the project');
+    rmSync(join(bench.root, '.git'), { recursive: true });
+    bench.put('.git', 'gitdir: ../elsewhere\n');
+    expect((await bench.run('cat .git')).output.head).toBe('gitdir: ../elsewhere\n');
   });
 
   test('SAFETY 2.4: a command in the background makes none of them, and its end leaves nothing behind', async () => {
