@@ -73,8 +73,8 @@ if redis.call('HGET', KEYS[1], 'e:' .. ARGV[1]) ~= ARGV[2] then return 0 end
 return redis.call('HDEL', KEYS[2], ARGV[1])
 `;
 
-// obretry: every item given that has ended otherwise than completed is begun anew.
-// KEYS meta, marks, runs, results, todo, patches   ARGV item...   -> how many
+// obretry: every item given that has ended otherwise than completed is begun anew. What runs again is not forgotten.
+// KEYS meta, marks, runs, results, todo, patches, items, after   ARGV item...   -> how many
 const OBRETRY = `
 local begun = 0
 for i = 1, #ARGV do
@@ -89,7 +89,10 @@ for i = 1, #ARGV do
     begun = begun + 1
   end
 end
-if begun > 0 then redis.call('HDEL', KEYS[1], 'cancelled', 'endedAt') end
+if begun > 0 then
+  redis.call('HDEL', KEYS[1], 'cancelled', 'endedAt')
+  for i = 1, #KEYS do redis.call('PERSIST', KEYS[i]) end
+end
 return begun
 `;
 
@@ -134,7 +137,7 @@ export const BATCH_SCRIPTS = {
   obfinish: { numberOfKeys: 8, lua: OBFINISH },
   obskip: { numberOfKeys: 8, lua: OBSKIP },
   obrelease: { numberOfKeys: 2, lua: OBRELEASE },
-  obretry: { numberOfKeys: 6, lua: OBRETRY },
+  obretry: { numberOfKeys: 8, lua: OBRETRY },
   oballow: { numberOfKeys: 1, lua: OBALLOW },
   obbeat: { numberOfKeys: 2, lua: OBBEAT },
 } as const;

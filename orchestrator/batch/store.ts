@@ -102,7 +102,7 @@ function parseTask(text: string | null | undefined): Task | null {
   }
 }
 
-/** In the order of the scripts that end an item. */
+/** In the order of the scripts that end an item or begin one anew. */
 function keysOf(bid: string): readonly string[] {
   const { meta, marks, runs, results, todo, patches, items, after } = keys.batch(bid);
   return [meta, marks, runs, results, todo, patches, items, after];
@@ -302,12 +302,10 @@ export function openBatchStore(redis: OdinRedis) {
 
     /** Begins anew what has ended otherwise than completed. Returns how many. */
     async retry(bid: string): Promise<number> {
-      const { meta, marks, runs, results, todo, patches } = keys.batch(bid);
-      await Promise.all(Object.values(keys.batch(bid)).map((key) => redis.persist(key)));
       const items = await this.items(bid);
       let begun = 0;
       for (let at = 0; at < items.length; at += CHUNK) {
-        begun += await redis.obretry([meta, marks, runs, results, todo, patches], items.slice(at, at + CHUNK));
+        begun += await redis.obretry(keysOf(bid), items.slice(at, at + CHUNK));
       }
       return begun;
     },

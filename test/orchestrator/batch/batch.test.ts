@@ -71,12 +71,13 @@ describe('SPEC O19: a batch', () => {
       expect((await resultOf(world, bid, 'after'))?.answer).toContain('"last", which ended as skipped');
       works = true;
       order.length = 0;
-      expect(await world.store.retry(bid)).toBe(3);
+      const isForgotten = async () => (await world.handle.client.ttl(`${PREFIX}:batch:${bid}`)) > 0;
+      expect([await isForgotten(), await world.store.retry(bid), await isForgotten()]).toEqual([true, 3, false]);
       const { addJobs } = await import('../../../orchestrator/batch/jobs.ts');
       await addJobs(world.store, world.queueOf, bid);
       expect((await world.ended(bid)).counts).toMatchObject({ completed: 5, failed: 0, skipped: 0 });
       expect(order).toEqual(['bad', 'last', 'after']);
-      expect(await world.store.retry(bid)).toBe(0);
+      expect([await world.store.retry(bid), await isForgotten()]).toEqual([0, true]);
     });
   });
 
