@@ -34,6 +34,7 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
 if redis.call('ZSCORE', KEYS[1], id) then
   redis.call('ZADD', KEYS[1], now + tonumber(ARGV[7]), id)
+  redis.call('PEXPIRE', KEYS[1], 600000)
   return 0
 end
 local wait = 0

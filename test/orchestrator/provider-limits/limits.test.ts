@@ -128,7 +128,10 @@ describe('issue 7: all processes share the limits of a provider', () => {
       const permit = (id: string, rpm: number, tpm: number, tokens: number) =>
         redis.client.opermit([calls, waiting, buckets], [id, 0, 0, rpm, tpm, tokens, 30_000]);
       expect(await permit('a', 2, 0, 0)).toBe(0);
+      // A call that goes on for long keeps its place by its signs of life alone.
+      await redis.client.persist(calls);
       expect(await permit('a', 2, 0, 0)).toBe(0);
+      expect(await redis.client.pttl(calls)).toBeGreaterThan(0);
       expect(await permit('b', 2, 0, 0)).toBe(0);
       const wait = await permit('c', 2, 0, 0);
       expect(wait).toBeGreaterThan(1_000);
