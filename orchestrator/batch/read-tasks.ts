@@ -79,12 +79,17 @@ async function yamlEntries(text: string, complain: Complain): Promise<readonly E
     complain(1, 'the tasks must be a list: each begins with "- prompt: …".');
     return [];
   }
-  return list.items.map((item) => {
+  return list.items.flatMap((item): readonly Entry[] => {
     const offset = (item as { readonly range?: readonly [number, number, number] | null }).range?.[0] ?? 0;
-    const json: unknown = (item as { toJS(doc: unknown, options: object): unknown }).toJS(document, {
-      maxAliasCount: 100,
-    });
-    return { line: lineCounter.linePos(offset).line, value: json };
+    const { line } = lineCounter.linePos(offset);
+    try {
+      const value = (item as { toJS(doc: unknown, options: object): unknown }).toJS(document, { maxAliasCount: 100 });
+      return [{ line, value }];
+    } catch (error) {
+      if (!(error instanceof ReferenceError)) throw error;
+      complain(line, 'an alias (*name) stands for nothing that was named before (&name), or for far too much.');
+      return [];
+    }
   });
 }
 

@@ -30,6 +30,8 @@ describe('SPEC O19: a file of tasks is checked before anything runs', () => {
     expect(await mistakesOf('- prompt: a\n- promt: b\n', 't.yml')).toContain('t.yml:2: unknown key "promt"');
     expect(await mistakesOf('- prompt: [\n', 't.yml')).toMatch(/^t\.yml:\d+: not valid YAML/);
     expect(await mistakesOf('prompt: a\n', 't.yml')).toContain('must be a list');
+    expect(await readTasks('- prompt: &same one\n- prompt: *same\n', 't.yml')).toMatchObject([{}, { prompt: 'one' }]);
+    expect(await mistakesOf('- prompt: a\n- prompt: *gone\n', 't.yml')).toContain('t.yml:2: an alias (*name)');
   });
 
   test('every mistake is told with its line, all of them at once', async () => {
