@@ -205,18 +205,16 @@ export async function resumeChanges(files: Files, changes: readonly FileIntent[]
       }
       const done = steps.filter(({ isDone }) => isDone);
       const odd = steps.filter(({ fits }) => !fits);
-      if (odd.length === 0) {
-        const rest = await perform(
-          files,
-          steps.filter(({ isDone }) => !isDone),
-        );
-        if (rest.ok) return ok({ changes: sorted, merged: [] });
-      }
+      const todo = steps.filter(({ isDone }) => !isDone);
+      const rest = odd.length > 0 ? null : await perform(files, todo);
+      if (rest?.ok) return ok({ changes: sorted, merged: [] });
       const stuck = await takeBack(files, done);
       const left =
         stuck.length === 0 ? 'What was done was taken back.' : `It could not be taken back: ${stuck.join(', ')}.`;
-      const why = `Odin was interrupted while it changed these files, and meanwhile ${odd.map(({ path }) => path).join(', ')} changed.`;
-      return fail('failed', 'conflict', `${why} ${left}`);
+      const why = rest
+        ? `could not go on: ${rest.failure.message}`
+        : `meanwhile ${odd.map(({ path }) => path).join(', ')} changed.`;
+      return fail('failed', 'conflict', `Odin was interrupted while it changed these files, and ${why} ${left}`);
     },
   );
 }

@@ -1,6 +1,6 @@
 // Several files changed as one: all or none, merged where both changes fit, and finished or taken back after a crash in the middle.
 
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import {
@@ -61,6 +61,26 @@ test('O19 O16: a change of several files is made whole; one that does not fit wh
   expect(filesIntentOf(intents[0] as Json)).toEqual(made.changes);
   const again = must(await changeFiles(bench.files, changes.slice(1), intend, never));
   expect([again.changes, intents.length]).toEqual([[], 1]);
+});
+
+test('O19: what cannot be finished after a crash says why, and is as it was before', async () => {
+  const [done, stuck] = [put('done.txt', 'before\n'), put('stuck.txt', 'before\n')];
+  let intent: Json = null;
+  const stopped = changeFiles(
+    bench.files,
+    [wanted(done, 'before\n', 'after\n'), wanted(stuck, 'before\n', 'after\n')],
+    (given) => {
+      intent = given;
+      return Promise.reject(new Error('killed'));
+    },
+    never,
+  );
+  await expect(stopped).rejects.toThrow('killed');
+  writeFileSync(done, 'after\n');
+  chmodSync(stuck, 0o444);
+  const resumed = await resumeChanges(bench.files, filesIntentOf(intent) as readonly FileIntent[]);
+  expect(messageOf(resumed)).toMatch(/could not go on: .*stuck\.txt is read-only.*What was done was taken back\.$/);
+  expect([textOf(done), textOf(stuck)]).toEqual(['before\n', 'before\n']);
 });
 
 test('O19: interrupted after any of its files it is finished; when one was changed meanwhile, the others are as they were', async () => {
