@@ -16,6 +16,8 @@ type Limit = 'usd' | 'tokens';
 
 /** A piece, as a part of the whole. */
 const PIECES = 32;
+/** Before Redis is asked again that gave no answer. */
+const RETRY_MS = 1_000;
 /** Too small to pay for anything, and more than a rounding error. */
 const LEAST = 1e-9;
 
@@ -43,14 +45,19 @@ export function openAllowance(redis: OdinRedis, bid: string, caps: Caps, log: (e
       (limit) => !gone[limit] && (waiting.size > 0 || roomOf(limit) < (caps[limit] ?? 0) / PIECES),
     );
     if (wanted.length === 0) return;
-    asking = ask(wanted)
-      .catch(log)
-      .finally(() => {
-        asking = null;
-        if (limits.every((limit) => gone[limit])) held.delete(mark);
-        for (const retry of waiting) retry();
-        if (waiting.size > 0) setImmediate(topUp);
-      });
+    const done = (again: () => void) => {
+      asking = null;
+      if (limits.every((limit) => gone[limit])) held.delete(mark);
+      for (const retry of waiting) retry();
+      if (waiting.size > 0) again();
+    };
+    asking = ask(wanted).then(
+      () => done(() => setImmediate(topUp)),
+      (error: unknown) => {
+        log(error);
+        done(() => setTimeout(topUp, RETRY_MS).unref());
+      },
+    );
   };
 
   const ask = async (wanted: readonly Limit[]): Promise<void> => {
