@@ -133,18 +133,31 @@ export function openMessageBudget(
     return given.maxOutputTokens;
   };
 
+  const settlePlanner = (): void => {
+    const { room: open, before } = planner ?? {};
+    planner = null;
+    open?.settle(difference(amountOf(ofMessage()), before));
+  };
+
+  let asked = 0;
+
   return {
     scope: message,
     room,
     plannerRoom(call, signal) {
+      // A thread that was lost in a call, or while it waited for one, says no more of it.
+      settlePlanner();
+      asked += 1;
+      const own = asked;
       const given = room(call, signal);
-      return given instanceof Promise ? given.then(orRecorded) : orRecorded(given);
+      if (!(given instanceof Promise)) return orRecorded(given);
+      return given.then((later) => {
+        if (own === asked) return orRecorded(later);
+        if (later !== null && 'settle' in later) later.settle(NOTHING);
+        return null;
+      });
     },
-    settlePlanner() {
-      const { room: open, before } = planner ?? {};
-      planner = null;
-      open?.settle(difference(amountOf(ofMessage()), before));
-    },
+    settlePlanner,
     near() {
       let nearest: { readonly share: number; readonly text: string } | null = null;
       const consider = (limit: LimitKind, used: number | null, cap: number | undefined) => {
@@ -173,7 +186,9 @@ export function openMessageBudget(
   };
 }
 
-const difference = (after: Amount, before: Amount = { usd: 0, tokens: 0 }): Amount => ({
+const NOTHING: Amount = { usd: 0, tokens: 0 };
+
+const difference = (after: Amount, before: Amount = NOTHING): Amount => ({
   usd: after.usd === null || before.usd === null ? null : after.usd - before.usd,
   tokens: after.tokens - before.tokens,
 });
