@@ -79,7 +79,7 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
     if (refusal !== undefined) throw new UserError(`Message ${seq} ${refusal}`);
   };
 
-  const submit: Inbox['submit'] = async (submission) => {
+  const submit = async (submission: Submission, isRetry = false): Promise<Submitted> => {
     const { sid, mid, mode, body, limits, options, create } = submission;
     const { meta, inbox, mids } = keys.session(sid);
     const payload = await blobs.putPayload(body);
@@ -102,8 +102,10 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
       )
       .catch(refusedWith('The message was not taken: send it again then.'));
     if (status === 'unknown') {
-      if (await archive?.restore(sid)) return submit(submission);
-      throw unknownSession(sid);
+      if (!archive || isRetry) throw unknownSession(sid);
+      // Whoever comes second finds that it is back already.
+      await archive.restore(sid);
+      return submit(submission, true);
     }
     if (status === 'elsewhere') throw new UserError(`Session ${sid} belongs to ${first}. Start Odin there.`);
     if (status === 'full') {
@@ -122,7 +124,7 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
   };
 
   return {
-    submit,
+    submit: (submission) => submit(submission),
 
     async waiting(sid) {
       const { meta, inbox, changes } = keys.session(sid);

@@ -39,7 +39,7 @@ const banner = [
 ].join('\n');
 
 /** Processes that are killed. */
-const children = ['turns', 'owner', 'exec-crash', 'files-crash'];
+const children = ['turns', 'owner', 'exec-crash', 'files-crash', 'archive'];
 
 const entries = [
   ...(forCrashes

@@ -111,6 +111,15 @@ test('O6 E14: a message brings the session back, numbers go on, and a client id 
   expect((await readArchive(server.home, sid))?.header).toMatchObject({ seq: 3, epoch: 3, lastId: '3-1' });
 });
 
+test('O6 E14: of two messages that bring a session back at the same moment neither is refused', async () => {
+  const sid = await finishedSession();
+  await archiveSession(place(), sid);
+  const inbox = openInbox(redis, openBlobs(server.home), WS, '/p', openArchive(place()));
+  const sent = ['third', 'fourth'].map((body) => inbox.submit({ ...ask(sid, body), create: false }));
+  expect((await Promise.all(sent)).map(({ seq }) => seq).toSorted()).toEqual([3, 4]);
+  await expect(inbox.submit({ ...ask(ulid(), 'nobody'), create: false })).rejects.toThrow('There is no session');
+});
+
 test('O4 O6: what waits, runs or has just changed is not archived', async () => {
   const sid = await finishedSession();
   const inbox = inboxOf(redis, server.home);
@@ -136,7 +145,7 @@ test('DURABILITY 2, E14: killed at any step, a session is whole in Redis or in i
   for (const dieAt of steps) {
     const sid = await finishedSession();
     const log = await readLog(redis, sid, '0');
-    const { killed } = await liveOnce('archive-child.ts', { home: server.home, sid, dieAt }, () => {});
+    const { killed } = await liveOnce('archive-child', { home: server.home, sid, dieAt }, () => {});
     expect(killed).toBe(true);
     expect(await readJournal(place(), sid)).toEqual(log);
     expect(await archiveSession(place(), sid)).toBe(dieAt === 'removed' ? 'gone' : 'archived');
