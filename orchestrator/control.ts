@@ -2,6 +2,7 @@
 // durable: one waits in the stream until the owner has journaled its effect and acknowledges it, whoever the owner is by then.
 // One blocking read per process; it wakes within a millisecond. Deciding what a request means is the owner's business.
 
+import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 import { keys } from './keys.ts';
 import type { OdinRedis, RedisHandle } from './redis.ts';
@@ -43,6 +44,8 @@ export interface Control {
   close(): void;
 }
 
+const AGAIN_MS = 200;
+
 /** Resolves when the request is durable. */
 export async function sendControl(redis: OdinRedis, ws: string, sid: string, message: ControlMessage): Promise<void> {
   await redis
@@ -74,14 +77,19 @@ export async function openControl(
   };
   take(await handle.client.xrange(key, '-', '+'));
   const reader = await handle.duplicate();
+  // It ends when the connection is closed for good; until then ioredis reconnects and asks again.
   const listen = async (): Promise<void> => {
-    while (!closed) {
-      const replies = await reader.xread('BLOCK', 0, 'STREAMS', key, lastId);
-      take(replies?.[0]?.[1] ?? []);
+    while (!closed && reader.status !== 'end') {
+      try {
+        const replies = await reader.xread('BLOCK', 0, 'STREAMS', key, lastId);
+        take(replies?.[0]?.[1] ?? []);
+      } catch {
+        // What Redis refuses now, in a failover or while a long script runs, it answers later: an owner must not turn deaf.
+        if (!closed) await delay(AGAIN_MS, undefined, { ref: false });
+      }
     }
   };
-  // It ends when the connection is closed for good; until then ioredis reconnects and asks again.
-  listen().catch(() => {});
+  void listen();
   return {
     pending: (sid) => [...waiting.values()].filter((entry) => entry.sid === sid),
     async acknowledge(id) {

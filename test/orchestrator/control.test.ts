@@ -1,0 +1,27 @@
+// The owner's ear for other processes, with a real Redis that for a moment refuses to answer it.
+
+import { expect, test } from '@jest/globals';
+import { openControl, sendControl } from '../../orchestrator/control.ts';
+import { startTestRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+
+test('DURABILITY 2: an owner whose waiting read Redis ends with an error hears what comes after it', async () => {
+  const { handle, close } = await startTestRedis();
+  const redis = handle.client;
+  const heard: string[] = [];
+  const control = await openControl(handle, 'ws', ({ sid }) => void heard.push(sid));
+  const blocked = async () =>
+    /^id=(\d+) .* cmd=xread /m.exec(String(await redis.call('CLIENT', 'LIST')))?.[1] ?? null;
+  try {
+    await until(async () => (await blocked()) !== null);
+    // What a failover does to it.
+    expect(await redis.call('CLIENT', 'UNBLOCK', (await blocked()) ?? '', 'ERROR')).toBe(1);
+    await sendControl(redis, 'ws', 'after', { type: 'cancel', seq: 1, by: 'test' });
+    await until(() => heard.length > 0);
+    expect(heard).toEqual(['after']);
+    expect(control.pending('after')).toHaveLength(1);
+  } finally {
+    control.close();
+    await close();
+  }
+});
