@@ -60,6 +60,8 @@ export interface WatchOptions {
   onEvent?(sid: string, entry: Journaled, bytes: number): void;
 }
 
+type RawEntry = [id: string, fields: string[]];
+
 interface Entry {
   summary: SessionSummary;
   fold: CardFold;
@@ -138,44 +140,51 @@ export function watchSessions(options: WatchOptions): SessionWatch {
     const replies = (await pipeline.exec()) ?? [];
     let more = false;
     sids.forEach((sid, i) => {
-      const meta = metaOf(replies[2 * i]?.[1]);
-      const log = replies[2 * i + 1]?.[1] as [id: string, fields: string[]][] | undefined;
-      if (meta['ws'] === undefined || log === undefined) {
-        // It has left for its file while somebody looked: what it did last is read there.
-        const entry = entries.get(sid);
-        if (entry && entry.summary.status !== 'archived') looks.forget(sid);
-        return;
+      const log = replies[2 * i + 1]?.[1] as readonly RawEntry[] | undefined;
+      try {
+        readOne(sid, metaOf(replies[2 * i]?.[1]), log, isRun);
+        more ||= log?.length === PAGE;
+      } catch {
+        // What a newer Odin wrote, or nobody: that session stays as it was seen last, and the others are watched all the same.
       }
-      const isGuest = meta['ws'] !== ws;
-      if (isGuest && !looks.has(sid)) return;
-      const summary = summaryOf(sid, meta, undefined);
-      take(
-        sid,
-        summary.status === 'interrupted' && isRun(sid) ? { ...summary, status: 'running' } : summary,
-        log,
-        isGuest,
-      );
-      more ||= log.length === PAGE;
     });
     return more;
   };
 
-  const take = (
+  const readOne = (
     sid: string,
-    summary: SessionSummary,
-    log: readonly [id: string, fields: string[]][],
-    isGuest: boolean,
+    meta: Readonly<Record<string, string>>,
+    log: readonly RawEntry[] | undefined,
+    isRun: (sid: string) => boolean,
   ): void => {
+    if (meta['ws'] === undefined || log === undefined) {
+      // It has left for its file while somebody looked: what it did last is read there.
+      const entry = entries.get(sid);
+      if (entry && entry.summary.status !== 'archived') looks.forget(sid);
+      return;
+    }
+    const isGuest = meta['ws'] !== ws;
+    if (isGuest && !looks.has(sid)) return;
+    const summary = summaryOf(sid, meta, undefined);
+    take(
+      sid,
+      summary.status === 'interrupted' && isRun(sid) ? { ...summary, status: 'running' } : summary,
+      log,
+      isGuest,
+    );
+  };
+
+  const take = (sid: string, summary: SessionSummary, log: readonly RawEntry[], isGuest: boolean): void => {
     const entry = entries.get(sid);
     const fold = entry?.fold ?? createCardFold(rates);
     const before = fold.questions().length;
-    for (const one of log) {
-      const journaled = decode(one);
+    // All or none of them: an event that nobody can read must not have those before it told again with every pass.
+    for (const { journaled, bytes } of log.map((one) => ({ journaled: decode(one), bytes: one[1][1]?.length ?? 0 }))) {
       fold.take(journaled);
       looks.take(sid, journaled.event);
       if (journaled.event.type === 'session.forked') copies.set(sid, journaled.event.upTo);
       else if (!isGuest && isAfter(journaled.id, copies.get(sid) ?? '0-0')) {
-        options.onEvent?.(sid, journaled, one[1][1]?.length ?? 0);
+        options.onEvent?.(sid, journaled, bytes);
       }
     }
     looks.tell(sid);
