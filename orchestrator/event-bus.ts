@@ -39,8 +39,14 @@ export function createEventBus(): EventBus {
       let wake: (() => void) | null = null;
       const set = listeners.get(sid) ?? new Set();
       const stop = () => {
+        signal.removeEventListener('abort', leave);
         set.delete(listen);
-        if (set.size === 0) listeners.delete(sid);
+        if (set.size === 0 && listeners.get(sid) === set) listeners.delete(sid);
+      };
+      // Also when nobody has begun to read: what is iterated never is never ended either.
+      const leave = () => {
+        stop();
+        wake?.();
       };
       const listen = (events: readonly StreamEvent[]) => {
         buffer.push(...events);
@@ -53,7 +59,7 @@ export function createEventBus(): EventBus {
         wake?.();
       };
       listeners.set(sid, set.add(listen));
-      signal.addEventListener('abort', () => wake?.(), { once: true });
+      signal.addEventListener('abort', leave, { once: true });
       const events = (async function* () {
         try {
           while (!signal.aborted && lostFrom === null) {

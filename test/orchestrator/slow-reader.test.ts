@@ -1,5 +1,6 @@
 // A follower that does not read: the owner goes on, memory stays bounded, and the follower gets every event of the journal in the end.
 
+import { getEventListeners } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openBlobs } from '../../orchestrator/blobs.ts';
 import { createEventBus } from '../../orchestrator/event-bus.ts';
@@ -70,4 +71,24 @@ test('DURABILITY 15.14, O4: followers that read nothing while 12,000 events are 
     if (value?.type === 'StreamText' && value.delta === 'after') break;
   }
   stop.abort();
+});
+
+test('DURABILITY 15.14: a reader that has lost events ends without a later reader of the same session, and none leaves a listener behind', async () => {
+  const bus = createEventBus();
+  const sid = ulid();
+  const stop = new AbortController();
+  const { signal } = stop;
+  const view = createStreamView(sid);
+  const slow = bus.subscribe(sid, signal);
+  bus.publish(sid, () =>
+    Array.from({ length: EVENTS }, (_, n) => view.journaled(`1-${n + 1}`, update(1, `line ${n}`))).flat(),
+  );
+  await turnOfLoop();
+  expect(slow.lostFrom).toBe('1-1');
+  const later = bus.subscribe(sid, signal)[Symbol.asyncIterator]();
+  expect(await slow[Symbol.asyncIterator]().next()).toMatchObject({ done: true });
+  bus.publish(sid, () => view.live({ type: 'text', op: '1.1.0', delta: 'after' }, 0));
+  expect(await later.next()).toMatchObject({ value: { type: 'StreamText', delta: 'after' } });
+  await later.return?.();
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
