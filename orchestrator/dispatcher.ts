@@ -22,7 +22,7 @@ const SWEEP_MS = 2_000;
 const MOST_AT_ONCE = 32;
 
 export function createDispatcher(deps: {
-  readonly runner: SessionRunner;
+  readonly runner: Pick<SessionRunner, 'run' | 'abandonAll'>;
   /** Whether a session's next message runs here too, or waits for another process. */
   readonly chain: boolean;
   openQueue(): Promise<TurnQueue>;
@@ -42,13 +42,14 @@ export function createDispatcher(deps: {
 
   const wake = (turn: Turn): void => {
     if (leaving.signal.aborted || direct.has(keyOf(turn))) return;
-    if (queue) {
-      queue.add(turn).catch((error: unknown) => note('a wake-up was not queued', error));
-      return;
-    }
+    if (queue) return void enqueue(queue, turn);
     if (direct.size >= MOST_AT_ONCE) crowd.set(keyOf(turn), turn);
     else begin(turn);
   };
+
+  /** What cannot be added now, the sweep adds. */
+  const enqueue = (to: TurnQueue, turn: Turn): Promise<void> =>
+    to.add(turn).catch((error: unknown) => note('a wake-up was not queued', error));
 
   const begin = (turn: Turn): void => {
     const done = deps.runner.run(turn, null, leaving.signal).then(
@@ -96,9 +97,10 @@ export function createDispatcher(deps: {
     });
     const known = [...[...direct.values()].map(({ turn }) => turn), ...crowd.values()];
     crowd.clear();
-    await Promise.all(known.map((turn) => opened.add(turn)));
-    await opened.sweep();
+    // Before anything is waited for: close() must find it, and a Redis that refuses writes now must not end it.
     sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
+    await Promise.all(known.map((turn) => enqueue(opened, turn)));
+    await sweep();
   };
 
   const sweep = async (): Promise<void> => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { claimEvent } from '../../orchestrator/claim-event.ts';
+import { createDispatcher } from '../../orchestrator/dispatcher.ts';
 import { claimSession } from '../../orchestrator/journal.ts';
 import { readLog } from '../../orchestrator/journal-read.ts';
 import { keys, turnsQueue } from '../../orchestrator/keys.ts';
@@ -120,6 +121,42 @@ test('C2: a wake-up that was lost, and one whose turn ended without finishing, c
     expect(gens).toEqual([0, 1]);
     expect([answers(await logOf(lost)), answers(await logOf(unfinished))]).toEqual([['lost'], ['unfinished']]);
   });
+});
+
+test('C2, O6: a Redis that refuses to write while the queue opens does not close it: what waits runs with the next sweep', async () => {
+  const ws = ulid();
+  const sid = ulid();
+  await inboxOf(redis.handle.client, redis.home, ws).submit(ask(sid, 'waits'));
+  const ran = countdown(1);
+  const logged: string[] = [];
+  let isFull = true;
+  const writing = <T>(write: () => Promise<T>): Promise<T> => (isFull ? Promise.reject(new Error('OOM')) : write());
+  const dispatcher = createDispatcher({
+    runner: {
+      async run() {
+        ran.down();
+        return null;
+      },
+      abandonAll() {},
+    },
+    chain: true,
+    async openQueue() {
+      const queue = await openTurnQueue(redis.handle, ws, unexpected);
+      return { ...queue, add: (turn) => writing(() => queue.add(turn)), sweep: () => writing(() => queue.sweep()) };
+    },
+    waiting: async () => [],
+    nameJob: async () => {},
+    log: (message) => void logged.push(message),
+  });
+  try {
+    await dispatcher.start();
+    expect(logged).toContain('the sweep failed');
+    isFull = false;
+    await dispatcher.sweep();
+    await ran.reached;
+  } finally {
+    await dispatcher.close();
+  }
 });
 
 test('C2: the turn of a process that was killed goes on elsewhere with the next sweep', async () => {
