@@ -27,15 +27,15 @@ import type { Instructions } from './instructions.ts';
 import { type ClaimResult, claimSession } from './journal.ts';
 import type { Marks } from './journal-marks.ts';
 import { Rewound } from './journal-owner.ts';
-import { closeRewound, rewoundEnd } from './journal-rewound.ts';
+import { closeRewound, openCalls, rewoundEnd, unknownResult } from './journal-rewound.ts';
 import type { Snapshots } from './journal-snapshot.ts';
 import { type LiveStream, openLiveStream, publishLost } from './live-stream.ts';
 import { type OnPause, putPatiently } from './pauses.ts';
 import type { Quarantine } from './quarantine.ts';
 import { createRecorder } from './recorder.ts';
 import type { OdinRedis } from './redis.ts';
-import type { SessionMemory } from './session-memory.ts';
-import { createRecall } from './session-recall.ts';
+import { emptyMemory, type SessionMemory } from './session-memory.ts';
+import { createRecall, type Recalled } from './session-recall.ts';
 import { createSteering, type QueuedWord, type Steering } from './steering.ts';
 import { createTitles } from './titles.ts';
 import { type AgentWord, type GivenTurnDeps, type RunningTurn, startTurn, type TurnEnd } from './turn.ts';
@@ -143,8 +143,10 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
       claim.journal.release();
       return null;
     }
-    const { memory, past } = await recall.recall(wake, claim.after, claim.log);
-    const next = await runClaimed(wake, claim, memory, past, signal);
+    const recalled = await recall
+      .recall(wake, claim.after, claim.log)
+      .catch((error: unknown) => unread(wake.sid, error));
+    const next = await runClaimed(wake, claim, recalled, signal);
     recall.ended(wake.sid, Number(claim.journal.lastId.split('-')[1]));
     return next;
   };
@@ -167,9 +169,8 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
 
   const runClaimed = async (
     wake: Turn,
-    { journal, message }: Claimed,
-    memory: SessionMemory,
-    past: readonly JournalEvent[],
+    { journal, message, log }: Claimed,
+    { memory, past, end: unreadEnd }: Recalled & { readonly end?: TurnEnd },
     signal: AbortSignal,
   ): Promise<Turn | null> => {
     const { sid, seq } = wake;
@@ -209,9 +210,14 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
     };
     const leave = () => turn?.abandon();
     try {
+      if (unreadEnd) {
+        for (const call of openCalls(log)) record(unknownResult(call, UNREAD, deps.now()));
+        return await finish(unreadEnd);
+      }
       const started = past[0]?.type === 'msg.start' ? past[0] : null;
       if (message.removed && !started) return await finish(REMOVED);
-      const start = started ?? (await startEvent(message, deps));
+      const start = started ?? (await startEvent(message, deps).catch(bugEnd));
+      if (!('type' in start)) return await finish(start);
       if (memory.state.root === '') record(openedEvent(sid));
       if (start.command && start.command.type !== 'compact') {
         if (!started) record(start);
@@ -355,6 +361,15 @@ function doneEvent(seq: number, end: TurnEnd, memory: SessionMemory, at: number)
     at,
   };
 }
+
+/** What a session is made of is missing or damaged: the message ends with a word about it, or every resume would come to it again. */
+const unread = (sid: string, error: unknown): Recalled & { readonly end: TurnEnd } => ({
+  memory: emptyMemory(sid),
+  past: [],
+  end: bugEnd(error),
+});
+
+const UNREAD = 'Whether this ran is unknown: a part of the session cannot be read. Check before you try again.';
 
 /** A fault of Odin's own ends the message, visibly; it must not come back with every resume. */
 function bugEnd(error: unknown): TurnEnd {

@@ -1,7 +1,7 @@
 // What a message does when the provider does not: waits, asks another model, says why it ends (docs/troubles.md). faults.test.ts has the
 // faults themselves.
 
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { retryDelayMs } from '../../agent/retry-delay.ts';
@@ -209,5 +209,23 @@ test('O2: a model that goes round in circles of two is told and then stopped', a
     expect(done).toMatchObject({ status: 'repeated_calls', steps: 2 * (REPEATS_STOPPED + 1) });
     const told = world.server.requests.findIndex(({ body }) => body.includes('times in a row'));
     expect(told).toBe(6);
+  });
+});
+
+test('G4, DURABILITY 5: a message of a session of which a part is missing ends with a word about it, and does not come again', async () => {
+  await withWorld({ script: () => ({ text: 'Yes.' }) }, async (world) => {
+    const first = await world.open();
+    const sid = first.newSession();
+    await world.ask(first, sid, { mode: 'ask', body: 'x'.repeat(20_000) });
+    await first.close();
+    rmSync(join(world.home, 'blobs'), { recursive: true });
+    const odin = await world.open();
+    const end = only(await world.ask(odin, sid, { mode: 'ask', body: 'and now?' }), 'AgentDone');
+    expect(end).toMatchObject({ status: 'planner_failure', steps: 0 });
+    expect(end.answer).toContain('A part of this session is missing');
+    expect((await odin.sessions())[0]).toMatchObject({ sid, status: 'idle', queued: 0 });
+    // Another session is none the worse for it.
+    const other = only(await world.ask(odin, odin.newSession(), { mode: 'ask', body: 'hello' }), 'AgentDone');
+    expect(other.status).toBe('completed');
   });
 });
