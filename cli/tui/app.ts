@@ -53,6 +53,7 @@ export function startApp(options: AppOptions): App {
   let odin: Odin | null = null;
   let session: SessionOnScreen | null = null;
   let isOver = false;
+  const left = new AbortController();
   let drawTimer: NodeJS.Timeout | null = null;
   let lastKeyAt = 0;
 
@@ -197,6 +198,7 @@ export function startApp(options: AppOptions): App {
     redraw: draw,
     isTyping: () => Date.now() - lastKeyAt < TYPING_MS,
     leave,
+    left: left.signal,
   };
   const early: [string, NoteItem['tone']][] = [];
   const commands = createCommands(theDesk);
@@ -247,6 +249,7 @@ export function startApp(options: AppOptions): App {
     isOver = true;
     clearInterval(spinning);
     if (drawTimer !== null) clearTimeout(drawTimer);
+    left.abort();
     tui.stop();
   }
   function leave(code: number = EXIT.completed): void {

@@ -66,6 +66,8 @@ export interface Desk {
   /** A key was pressed just now. */
   isTyping(): boolean;
   leave(code?: number): void;
+  /** Aborts when the interface is left. */
+  readonly left: AbortSignal;
 }
 
 /** The mode after this one. */

@@ -10,15 +10,24 @@ import type { Desk } from '../desk.ts';
 const MAX_OUTPUT = 100_000;
 const TIMEOUT_MS = 120_000;
 
-/** In the folder that Odin was started in, with the user's own shell and environment, without a terminal. */
-export async function runShell({ options, say }: Desk, command: string): Promise<void> {
+/** In the folder that Odin was started in, with the user's own shell and environment, without a terminal. It does not outlive the interface. */
+export async function runShell({ options, say, left }: Desk, command: string): Promise<void> {
   if (command === '') throw new UserError('type the command behind the !, as in !git status');
   const child = spawn(options.env['SHELL'] ?? '/bin/sh', ['-c', command], {
     cwd: options.cwd,
     env: options.env,
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: TIMEOUT_MS,
+    // A group of its own, so that all that it started is ended with it.
+    detached: true,
   });
+  const end = () => {
+    if (child.pid !== undefined) endGroup(child.pid);
+    child.stdout.destroy();
+    child.stderr.destroy();
+    child.unref();
+  };
+  const timer = setTimeout(end, TIMEOUT_MS);
+  left.addEventListener('abort', end);
   let output = '';
   const keep = (chunk: Buffer) => {
     if (output.length < MAX_OUTPUT) output += chunk.toString('utf8');
@@ -29,7 +38,17 @@ export async function runShell({ options, say }: Desk, command: string): Promise
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, signal) => resolve(signal === null ? `exit ${code}` : `ended by ${signal}`));
   });
+  clearTimeout(timer);
+  left.removeEventListener('abort', end);
   say(`! ${command} (${ended})${output.trim() === '' ? '' : `\n${output.trimEnd()}`}`, 'table');
+}
+
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGTERM');
+  } catch {
+    // It has ended.
+  }
 }
 
 /** At the end of the project's ODIN.md; a new session reads it. */

@@ -1,9 +1,10 @@
 // What the editor does besides messages: file names, commands of the user's own, notes for ODIN.md, history, pasted texts.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Script } from '../../../llm/scripted/script.ts';
+import { until } from '../../support/until.ts';
 import { ENTER, withApp } from './with-app.ts';
 
 const echo: Script = ({ userText }) => ({ text: `Answer of ${userText.split('\n\n<')[0]?.length} characters` });
@@ -54,6 +55,27 @@ test('G1: ! runs a command of the user, # adds a line to ODIN.md, a pasted text 
     { rows: 80 },
   );
 });
+
+test('G1: a command of the user that is still running, and what it has started, end when the interface is left', async () => {
+  await withApp(echo, async ({ screen, world, app }) => {
+    screen.type(`hello${ENTER}`);
+    await screen.until(/Answer of 5 characters[^]*completed/);
+    const pids = join(world.project, 'pids');
+    screen.type(`!sleep 1000 & echo $! $$ > pids; wait${ENTER}`);
+    await until(() => existsSync(pids) && readFileSync(pids, 'utf8').endsWith('\n'));
+    app.leave();
+    for (const pid of readFileSync(pids, 'utf8').trim().split(' ')) await until(() => !isAlive(Number(pid)));
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    // One that nobody has waited for yet is dead.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
 
 test('G1: what was typed in one session can be walked back to in the next', async () => {
   await withApp(echo, async ({ screen, world }) => {
