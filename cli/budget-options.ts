@@ -63,3 +63,5 @@ export function wholeNumber(text: string): number {
   }
   return value;
 }
+
+export const wholeNumberOrZero = (text: string): number => (text === '0' ? 0 : wholeNumber(text));

@@ -2,18 +2,13 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { MODES, type Mode } from '../shared/modes.ts';
-import { tokensOption, usdOption, wholeNumber } from './budget-options.ts';
+import { tokensOption, usdOption, wholeNumber, wholeNumberOrZero } from './budget-options.ts';
 import type { RunTasksOptions, SubmitBatchOptions } from './commands/batch.ts';
 import type { ResultsOptions } from './commands/batch-results.ts';
 import type { WorkerOptions, WorkerRole } from './commands/worker.ts';
-
-type Settle = (running: Promise<number>) => Promise<void>;
+import { jsonOption, repeated, type Settle } from './option-parts.ts';
 
 const BATCH_HELP = 'id of a batch, the beginning of one, or "last"';
-
-const jsonOption = (what: string) => new Option('--json', what);
-
-const countOrNone = (text: string): number => (text === '0' ? 0 : wholeNumber(text));
 
 function workerRoles(text: string): readonly WorkerRole[] {
   const roles = text.split(',').map((role) => role.trim());
@@ -24,7 +19,7 @@ function workerRoles(text: string): readonly WorkerRole[] {
 /** For the commands that may run tasks themselves. */
 const runOptions = (command: Command, runHelp: string): Command =>
   command
-    .addOption(new Option('--run <n>', runHelp).argParser(countOrNone))
+    .addOption(new Option('--run <n>', runHelp).argParser(wholeNumberOrZero))
     .option('--model <provider/name>', 'the model of tasks that name none')
     .option('--small-model <provider/name>', 'the lesser model for small jobs')
     .addOption(
@@ -37,7 +32,7 @@ const runOptions = (command: Command, runHelp: string): Command =>
       new Option(
         '--allow <command>',
         'tasks that run here may run commands that begin like this; may be repeated',
-      ).argParser((rule: string, before: readonly string[] | undefined) => [...(before ?? []), rule]),
+      ).argParser(repeated),
     )
     .addOption(jsonOption('at the end, how the batch stands as one object'));
 
@@ -137,12 +132,12 @@ export function addWorkers(program: Command, settle: Settle, version: string): v
       new Option(
         '--repo <folder>',
         'a project it takes tasks of; may be repeated (default: worker.repos of the settings, else this one)',
-      ).argParser((folder: string, before: readonly string[] | undefined) => [...(before ?? []), folder]),
+      ).argParser(repeated),
     )
     .option('--key-file <file>', 'the key of the machine that submits (default: job-key in the state folder)')
     .addOption(
       new Option('--drain <seconds>', 'how long tasks may go on when it is told to stop (default: 30)').argParser(
-        countOrNone,
+        wholeNumberOrZero,
       ),
     )
     .option('--model <provider/name>', 'the model of tasks that name none')

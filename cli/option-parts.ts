@@ -17,5 +17,10 @@ export const fallbackOption = () =>
   new Option(
     '--fallback-model <provider/name>',
     'a model to ask when the other stays unavailable; may be repeated, asked in this order',
-  ).argParser((model: string, before: readonly string[] | undefined) => [...(before ?? []), model]);
+  ).argParser(repeated);
+/** For an option that may be given several times. */
+export const repeated = (one: string, before: readonly string[] | undefined): readonly string[] => [
+  ...(before ?? []),
+  one,
+];
 export const jsonOption = (what: string) => new Option('--json', what);

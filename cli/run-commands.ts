@@ -8,7 +8,7 @@ import type { CompactOptions } from './commands/compact.ts';
 import type { RunOptions } from './commands/run.ts';
 import type { SendOptions } from './commands/send.ts';
 import { EXIT_CODES_HELP } from './exit-codes.ts';
-import { fallbackOption, jsonOption, modeOption, SESSION_HELP, type Settle } from './option-parts.ts';
+import { fallbackOption, jsonOption, modeOption, repeated, SESSION_HELP, type Settle } from './option-parts.ts';
 import { PERMISSION_MODES } from './permission-options.ts';
 
 export function addRun(program: Command, settle: Settle): void {
@@ -44,7 +44,7 @@ export function addRun(program: Command, settle: Settle): void {
       new Option(
         '--allow <command>',
         'run commands that begin like this without a question; may be repeated',
-      ).argParser((rule: string, before: readonly string[] | undefined) => [...(before ?? []), rule]),
+      ).argParser(repeated),
     )
     .addHelpText(
       'after',

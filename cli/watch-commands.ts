@@ -1,7 +1,7 @@
 // What shows how Odin fares: `odin dashboard`, `logs`, `stats`, for program.ts.
 
 import { type Command, Option } from 'commander';
-import { wholeNumber } from './budget-options.ts';
+import { wholeNumber, wholeNumberOrZero } from './budget-options.ts';
 import type { DashboardCommandOptions } from './commands/dashboard.ts';
 import type { LogsOptions } from './commands/logs.ts';
 import type { StatsOptions } from './commands/stats.ts';
@@ -45,5 +45,3 @@ export function addWatching(program: Command, settle: Settle): void {
       await settle((await import('./commands/stats.ts')).stats(options));
     });
 }
-
-const wholeNumberOrZero = (text: string): number => (text === '0' ? 0 : wholeNumber(text));
