@@ -194,7 +194,7 @@ export interface Odin {
   fsck(repair: boolean): Promise<FsckReport>;
   /** Asks for the running message's cancellation, durably. False when nothing runs. */
   cancel(sid: string, by: string): Promise<boolean>;
-  /** Says something to a subagent at work, or cancels it, durably. Throws UserError when no such agent works. */
+  /** Says something to a subagent at work, or cancels it, durably. Throws UserError when no such agent works, or when it is too long. */
   agent(sid: string, id: string, word: AgentWord): Promise<void>;
   /** What waits for an answer in all sessions of the workspace, oldest first. */
   questions(): Promise<readonly OpenQuestion[]>;

@@ -104,14 +104,15 @@ function facade(world: World, ownership: Ownership): Odin {
       return true;
     },
     async agent(sid, id, word) {
-      if (id === MAIN_AGENT && word.type === 'say') {
+      const said = word.type === 'say' ? { ...word, text: scrub(word.text) } : word;
+      if (said.type === 'say' && said.text.length > MOST_WORD_CHARS) throw longWord(said.text.length);
+      if (id === MAIN_AGENT && said.type === 'say') {
         // Of a task, which nobody else runs.
-        if (await ownership.owned()?.runner.agent(sid, id, { ...word, text: scrub(word.text) })) return;
+        if (await ownership.owned()?.runner.agent(sid, id, said)) return;
         throw new UserError('Nothing runs here that could be told.');
       }
       const { subAgents } = await readState(world, sid);
       if (!subAgents.some((agent) => agent.id === id)) throw noAgent(id, subAgents);
-      const said = word.type === 'say' ? { ...word, text: scrub(word.text) } : word;
       if (await ownership.owned()?.runner.agent(sid, id, said)) return;
       const { by } = said;
       const message =
@@ -230,7 +231,7 @@ const hooksAlone = ({ root, scrub, hooks, options }: World, mode: Mode): Hooks =
 
 const ALONE = 'alone';
 
-/** Facts stand behind a request and stay in the conversation. */
+/** Facts stand behind a request and stay in the conversation. A longer word to an agent is no request to its owner (control.ts). */
 const MOST_WORD_CHARS = 20_000;
 
 const noQuestion = (id: string): UserError =>
@@ -242,6 +243,9 @@ const noAgent = (id: string, agents: readonly SubAgent[]): UserError =>
   new UserError(
     `No agent ${id} works in this session. ${agents.length === 0 ? 'None does.' : `At work: ${agents.map((agent) => agent.id).join(', ')}.`}`,
   );
+
+const longWord = (chars: number): UserError =>
+  new UserError(`That is ${chars} characters; an agent that works can be told at most ${MOST_WORD_CHARS}. Say less.`);
 
 const noRule = (): UserError =>
   new UserError(

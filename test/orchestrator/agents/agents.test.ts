@@ -231,6 +231,8 @@ test('O19 O25: a cancelled message cancels its agents; one agent can be told som
     ]);
     expect(only(events, 'AgentDone')).toMatchObject({ status: 'completed' });
     await expect(odin.agent(sid, 'a1-1-1', { type: 'cancel', by: 'test' })).rejects.toThrow('No agent a1-1-1 works');
+    const long = { type: 'say', text: 'x'.repeat(20_001), by: 'test' } as const;
+    await expect(odin.agent(sid, 'a1-1-1', long)).rejects.toThrow('That is 20001 characters');
     const again: StreamEvent[] = [];
     const second = new AbortController();
     const follow = odin.follow(sid, { from: '$', signal: second.signal });
