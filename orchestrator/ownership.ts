@@ -25,6 +25,7 @@ import { nameJob } from './journal.ts';
 import { openMarks } from './journal-marks.ts';
 import { openSnapshots } from './journal-snapshot.ts';
 import { createPauses } from './pauses.ts';
+import { withInlinePayload } from './payloads.ts';
 import { createPermissions, type Permissions } from './permissions.ts';
 import { createQuarantine, type Quarantine } from './quarantine.ts';
 import { readOpenQuestions } from './read-open-questions.ts';
@@ -120,9 +121,13 @@ export function createOwnership(world: World): Ownership {
           if (event.type === 'AgentDone' && event.seq === seq) return;
         }
       },
-      publish(sid, past, events) {
-        const view = createStreamView(sid, world.models);
-        for (const { id, event } of past) view.journaled(id, event);
+      async publish(sid, past, events) {
+        const { models: rates, blobs } = world;
+        const view = createStreamView(sid, rates);
+        const from = past.findLastIndex(({ event }) => event.type === 'msg.start');
+        for (const { id, event } of past.slice(Math.max(0, from))) {
+          view.journaled(id, await withInlinePayload(event, (blob) => blobs.getPayload({ blob })));
+        }
         for (const { id, event } of events) world.bus.publish(sid, () => view.journaled(id, event));
       },
       ended: () => void owned?.dispatcher.sweep(),
@@ -168,6 +173,7 @@ export function createOwnership(world: World): Ownership {
     onLost() {
       notice('Another Odin has taken this project over; it goes on with the messages that ran here.');
       figures?.stop();
+      owned?.archiver.stop();
       owned?.runner.abandonAll();
       control?.close();
       void owned?.dispatcher.close();

@@ -39,8 +39,8 @@ export interface QuarantineDeps {
   nameHelper(helper: ProcessIdentity | null): Promise<void>;
   /** Shows here what happens there, until the message ends or the signal aborts. */
   relay(turn: Turn, signal: AbortSignal): Promise<void>;
-  /** Shows events that were written here. */
-  publish(sid: string, past: readonly Journaled[], events: readonly Journaled[]): void;
+  /** Shows events that were written here, behind those that the session has. */
+  publish(sid: string, past: readonly Journaled[], events: readonly Journaled[]): Promise<void>;
   /** A message has ended, or can go on elsewhere. */
   ended(): void;
   now(): number;
@@ -53,6 +53,8 @@ const SUSPECT_AFTER = 3;
 const CONDEMNED_AFTER = 3;
 const LEAVE_MS = 5_000;
 const RELAY_MS = 1_000;
+/** Until it is tried again where no process could be started: each try is a claim, which the journal keeps. */
+const AGAIN_MS = 5_000;
 
 export function createQuarantine(deps: QuarantineDeps): Quarantine {
   const waiting = new Map<string, Turn>();
@@ -71,12 +73,14 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
     const [file = '', ...args] = deps.command;
     // A group of its own: Ctrl-C at the terminal is for this process, which then tells that one.
     const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'pipe'], detached: true });
+    const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+    // One that cannot be started fails before anybody waits for its end.
+    ended.catch(() => {});
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       said = (said + text).slice(-MOST_SAID);
     });
     child.stdin.on('error', () => {});
-    const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
     const leave = () => void child.stdin.end();
     closing.signal.addEventListener('abort', leave, { once: true });
     const shown = new AbortController();
@@ -95,6 +99,7 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
       return how;
     } finally {
       closing.signal.removeEventListener('abort', leave);
+      leave();
       shown.abort();
       await deps.nameHelper(null);
     }
@@ -110,7 +115,7 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
     try {
       if (claimed.crashesAlone < CONDEMNED_AFTER) return false;
       const written = await condemn(claimed, { seq, how, crashes: claimed.crashesAlone }, deps.now);
-      deps.publish(sid, claimed.log, written);
+      await deps.publish(sid, claimed.log, written);
       return true;
     } finally {
       claimed.journal.release();
@@ -125,7 +130,10 @@ export function createQuarantine(deps: QuarantineDeps): Quarantine {
       waiting.set(key, turn);
       tail = tail
         .then(() => runUntilDecided(turn))
-        .catch((error: unknown) => deps.log('a message could not be run alone', { error: String(error) }))
+        .catch((error: unknown) => {
+          deps.log('a message could not be run alone', { error: String(error) });
+          return delay(AGAIN_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {});
+        })
         .then(() => {
           waiting.delete(key);
           if (!closing.signal.aborted) deps.ended();

@@ -27,8 +27,8 @@ export interface ReplayedMessage {
 
 export type Finish = Extract<AgentEffect, { type: 'finish' }>;
 
-/** Ends that Odin gives a message without asking its machine: a fault of its own, a journal that was lost. */
-const OUTSIDE: ReadonlySet<string> = new Set(['bug', 'internal_error', 'journal_rewound']);
+/** Ends that Odin gives a message without asking its machine: a fault of its own, a journal that was lost, one crash too many. */
+const OUTSIDE: ReadonlySet<string> = new Set(['bug', 'internal_error', 'journal_rewound', 'process_crashed']);
 
 export function replayMessage(start: EventOf<'msg.start'>): ReplayedMessage {
   const models = [start.model, ...(start.fallbackModels ?? [])];

@@ -6,10 +6,19 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
 import { startScriptedServer } from '../../llm/scripted/server.ts';
+import { openBlobs } from '../../orchestrator/blobs.ts';
+import { openMarks } from '../../orchestrator/journal-marks.ts';
 import { readLog } from '../../orchestrator/journal-read.ts';
+import { withInlinePayload } from '../../orchestrator/payloads.ts';
+import { createQuarantine } from '../../orchestrator/quarantine.ts';
 import { connectRedis } from '../../orchestrator/redis.ts';
+import { replayJournal } from '../../orchestrator/replay.ts';
 import type { JournalEvent } from '../../shared/events.ts';
+import { ulid } from '../../shared/ids.ts';
 import { type OwnerChild, startOwner } from '../support/owner-process.ts';
+import { startTestRedis } from '../support/redis.ts';
+import { ask, claimed, inboxOf, WS } from '../support/redis-session.ts';
+import { until } from '../support/until.ts';
 
 const DIED_ALONE = /^log a process that ran a message alone has died/;
 
@@ -39,7 +48,8 @@ test('DURABILITY 15.15: a message that kills its process is isolated within 6 cr
     owner = startOwner(order);
     const innocent: string[] = [];
     for (let n = 0; n < 2; n += 1) innocent.push(await owner.submit({ body: 'innocent' }));
-    const poisoned = await owner.submit({ body: 'poison' });
+    // So long that it is a blob in the journal.
+    const poisoned = await owner.submit({ body: `poison\n${'x'.repeat(20_000)}` });
     for (;;) {
       await Promise.race([owner.exited, owner.line(DIED_ALONE).catch(() => {})]);
       if (owner.process.signalCode === null) break;
@@ -49,15 +59,23 @@ test('DURABILITY 15.15: a message that kills its process is isolated within 6 cr
       await owner.line(/^open/);
     }
     // The process that everything runs in stays from here on, and takes new messages.
+    await owner.submit({ sid: poisoned });
     const beside = await owner.submit({ body: 'a new one' });
     await owner.line(new RegExp(`^done ${beside} completed done: a new one`));
-    for (const sid of [poisoned, ...innocent]) await owner.submit({ sid });
+    for (const sid of innocent) await owner.submit({ sid });
     for (const sid of [poisoned, ...innocent]) await owner.line(new RegExp(`^done ${sid}`));
     const bad = await eventsOf(poisoned);
     expect(bad.filter(({ type }) => type === 'msg.done')).toMatchObject([
       { status: 'planner_failure', failure: { code: 'process_crashed' } },
     ]);
     expect(isBalanced(bad)).toBe(true);
+    const blobs = openBlobs(order.home);
+    const whole = (event: JournalEvent) => withInlinePayload(event, (blob) => blobs.getPayload({ blob }));
+    const log = (await readLog(handle.client, poisoned, '0')).map(async ({ id, event }) => ({
+      id,
+      event: await whole(event),
+    }));
+    expect(replayJournal(poisoned, await Promise.all(log)).difference).toBeNull();
     for (const sid of [beside, ...innocent]) {
       const done = (await eventsOf(sid)).filter(({ type }) => type === 'msg.done');
       expect(done).toMatchObject([{ status: 'completed' }]);
@@ -79,6 +97,37 @@ test('DURABILITY 15.15: a message that kills its process is isolated within 6 cr
     return (await readLog(handle.client, sid, '0')).map(({ event }) => event);
   }
 }, 120_000);
+
+test('DURABILITY 0.9: a process that cannot be started for a suspect message takes nobody along', async () => {
+  const { handle, home, close } = await startTestRedis();
+  const logged: string[] = [];
+  const quarantine = createQuarantine({
+    redis: handle.client,
+    ws: WS,
+    marks: openMarks(home),
+    command: [join(home, 'no-such-program')],
+    orderFor: () => '',
+    // Longer than the system takes to say no.
+    nameHelper: () => new Promise((resolve) => setImmediate(() => setImmediate(resolve))),
+    relay: (_turn, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    publish: async () => {},
+    ended: () => {},
+    now: Date.now,
+    log: (message, detail) => logged.push(`${message} ${JSON.stringify(detail)}`),
+  });
+  try {
+    const sid = ulid();
+    await inboxOf(handle.client, home).submit(ask(sid, 'suspect'));
+    const claim = await claimed(handle.client, sid, 1);
+    expect(quarantine.takes({ sid, seq: 1, mode: 'ask', gen: 0 }, { ...claim, crashes: 3 })).toBe(true);
+    await until(() => logged.length > 0);
+    expect(logged.join()).toMatch(/could not be run alone.*ENOENT/);
+    await quarantine.close();
+    expect(quarantine.has({ sid, seq: 1, mode: 'ask', gen: 0 })).toBe(false);
+  } finally {
+    await close();
+  }
+});
 
 /** Whether each call of the model has exactly one result. */
 function isBalanced(events: readonly JournalEvent[]): boolean {
