@@ -22,14 +22,15 @@ export function openArchive(place: ArchivePlace): ArchivedSessions {
       const headers = await Promise.all(sids.map((sid) => readArchiveHeader(home, sid).catch(() => null)));
       return headers
         .filter((header) => header !== null && header.ws === ws)
-        .map((header) => summaryOf(header as ArchiveHeader))
+        .map((header) => summaryOfArchive(header as ArchiveHeader))
         .toSorted((a, b) => b.updatedAt - a.updatedAt);
     },
     restore: (sid) => restoreSession(place, sid),
   };
 }
 
-const summaryOf = ({ sid, title, root, createdAt, updatedAt, seq }: ArchiveHeader): SessionSummary => ({
+/** What a list shows of it. */
+export const summaryOfArchive = ({ sid, title, root, createdAt, updatedAt, seq }: ArchiveHeader): SessionSummary => ({
   ...{ sid, title, root, createdAt, updatedAt },
   messages: seq,
   queued: 0,

@@ -252,21 +252,8 @@ function unknownKey(
   use: unknown,
 ): string {
   const where = path.length === 0 ? '' : ` in "${path.join('.')}"`;
-  if (key === 'providers' && path.length === 0 && kind === 'project') {
-    return `"providers" belongs in the user's own config, not in a project's: a repository must not choose where prompts are sent.`;
-  }
-  if (key === 'worker' && path.length === 0 && kind === 'project') {
-    return `"worker" belongs in the user's own config, not in a project's: a repository must not say what a worker may do.`;
-  }
-  if (key === 'agents' && path.length === 0 && kind === 'project') {
-    return `"agents" belongs in the user's own config, not in a project's: a repository must not say where its files go.`;
-  }
-  if (key === 'providerLimits' && path.length === 0 && kind === 'project') {
-    return `"providerLimits" belongs in the user's own config, not in a project's: it holds for all projects.`;
-  }
-  if (key === 'models' && path.length === 0 && kind === 'project') {
-    return `"models" belongs in the user's own config, not in a project's: a repository must not say what a model costs.`;
-  }
+  const why = path.length === 0 && kind === 'project' ? USERS_OWN.get(key) : undefined;
+  if (why !== undefined) return `"${key}" belongs in the user's own config, not in a project's: ${why}.`;
   if (key === 'streamDelta' && path.join() === 'hooks') {
     return 'a command cannot watch "streamDelta": it would be started for every few words. Watch "afterLLM", or read `odin attach --json`.';
   }
@@ -274,6 +261,14 @@ function unknownKey(
   const near = nearestName(key, known);
   return `unknown key "${key}"${where}. ${near === null ? `Known: ${known.join(', ')}.` : `Did you mean "${near}"?`}`;
 }
+
+const USERS_OWN: ReadonlyMap<string, string> = new Map([
+  ['providers', 'a repository must not choose where prompts are sent'],
+  ['worker', 'a repository must not say what a worker may do'],
+  ['agents', 'a repository must not say where its files go'],
+  ['providerLimits', 'it holds for all projects'],
+  ['models', 'a repository must not say what a model costs'],
+]);
 
 /** A name in `use` that is none of those there are. */
 function noSuchName(schema: z.ZodObject, path: readonly (string | number)[], name: unknown): string {

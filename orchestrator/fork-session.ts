@@ -4,7 +4,7 @@
 
 import { answerText, foldSaid, NOTHING_SAID } from '../agent/answer-text.ts';
 import type { EventOf, JournalEvent, Journaled } from '../shared/events.ts';
-import { sha256, ulid } from '../shared/ids.ts';
+import { ulid } from '../shared/ids.ts';
 import { addUsage, NO_USAGE } from '../shared/messages.ts';
 import { UserError } from '../shared/outcome.ts';
 import type { RawEntry } from './archive-file.ts';
@@ -12,6 +12,7 @@ import type { Blobs } from './blobs.ts';
 import { claimEvent } from './claim-event.ts';
 import { installSession } from './install-session.ts';
 import { encode } from './journal-read.ts';
+import { unknownResult } from './journal-rewound.ts';
 import { type JournalSource, readJournal } from './journal-source.ts';
 import { withBlob, withInlinePayload } from './payloads.ts';
 import { replayMessage } from './replay-message.ts';
@@ -118,7 +119,7 @@ async function endingOf(
   if (replayed.finish() === null) {
     ending.push(
       { type: 'cancel', seq, by: 'fork', at: now() },
-      ...openCalls(past).map((call) => noResult(call, now())),
+      ...openCalls(past).map((call) => unknownResult(call, CUT, now())),
     );
     for (const event of ending) replayed.take(event);
   }
@@ -140,16 +141,4 @@ function openCalls(past: readonly JournalEvent[]): EventOf<'llm.res'>['calls'] {
   const answer = past.findLast((event) => event.type === 'llm.res');
   const settled = new Set(past.flatMap((event) => (event.type === 'tool.done' ? [event.op] : [])));
   return answer?.stop === 'tool_calls' ? answer.calls.filter(({ op }) => !settled.has(op)) : [];
-}
-
-function noResult({ op, callId, name }: EventOf<'llm.res'>['calls'][number], at: number): EventOf<'tool.done'> {
-  return {
-    ...{ type: 'tool.done', op, callId, name, kind: 'unknown' },
-    text: { inline: CUT },
-    description: CUT,
-    affectedFiles: [],
-    resultHash: sha256(`unknown|${CUT}`),
-    durationMs: 0,
-    at,
-  };
 }

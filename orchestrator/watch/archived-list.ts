@@ -2,7 +2,8 @@
 // its session has been back in Redis in between. Damaged ones are left to `odin fsck`.
 
 import type { SessionSummary } from '../api.ts';
-import { type ArchiveHeader, archivedSessions, readArchiveHeader } from '../archive-file.ts';
+import { summaryOfArchive } from '../archive.ts';
+import { archivedSessions, readArchiveHeader } from '../archive-file.ts';
 
 export interface ArchivedList {
   /** Without those that Redis has. */
@@ -28,21 +29,14 @@ export function openArchivedList(home: string, ws: string): ArchivedList {
         const headers = await Promise.all(chunk.map(header));
         chunk.forEach((sid, at) => {
           const found = headers[at];
-          known.set(sid, found?.ws === ws ? summaryOf(found) : null);
+          known.set(sid, found?.ws === ws ? summaryOfArchive(found) : null);
         });
       }
       return [...known.values()].filter((summary) => summary !== null);
     },
     async one(sid) {
       const found = await header(sid);
-      return found === null ? null : summaryOf(found);
+      return found === null ? null : summaryOfArchive(found);
     },
   };
 }
-
-const summaryOf = ({ sid, title, root, createdAt, updatedAt, seq }: ArchiveHeader): SessionSummary => ({
-  ...{ sid, title, root, createdAt, updatedAt },
-  messages: seq,
-  queued: 0,
-  status: 'archived',
-});
