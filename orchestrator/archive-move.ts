@@ -112,7 +112,7 @@ async function moveOut(
   const { ws } = header;
   const verdict = await redis.oremove(
     [
-      ...[session.meta, session.log, session.inbox, session.changes, session.mids, session.live, session.snap],
+      ...[session.meta, session.log, session.inbox, session.changes, session.mids, session.live],
       ...[keys.workspace(ws).sessions, keys.workspace(ws).pending, keys.owners(hostname())],
     ],
     [sid, lastId, written.entries.length, header.seq, header.epoch, Object.keys(numbers).length],

@@ -15,11 +15,10 @@ export const keys = {
     meta: `${PREFIX}:s:${sid}:meta`,
     /** Hash: client id of a message -> seq. */
     mids: `${PREFIX}:s:${sid}:mids`,
-    /** Hash: `<seq>:p` body, `<seq>:m` mode, `<seq>:x` removed. What was changed about messages that wait. */
+    /** Hash: `<seq>:p` body, `<seq>:m` mode, `<seq>:x` removed, `<seq>:s` told to which one. What was changed about messages that wait. */
     changes: `${PREFIX}:s:${sid}:changes`,
     /** Stream `<epoch>-<n>`: the journal. Never deleted while anybody may still own it: that would forget its last id. */
     log: `${PREFIX}:s:${sid}:log`,
-    snap: `${PREFIX}:s:${sid}:snap`,
     /** Stream: what is only for eyes; it expires. */
     live: `${PREFIX}:s:${sid}:live`,
   }),

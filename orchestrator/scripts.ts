@@ -242,7 +242,7 @@ return 'ok'
 `;
 
 // oremove: a session whose archive is whole leaves, unless anything about it has changed since it was read, waits or runs.
-// KEYS meta, log, inbox, changes, mids, live, snap, ws sessions, ws pending, owners of the host
+// KEYS meta, log, inbox, changes, mids, live, ws sessions, ws pending, owners of the host
 // ARGV sid, last id of the log, number of its events, seq, epoch, number of client ids
 // -> 'ok' | 'changed' | 'gone'
 const OREMOVE = `
@@ -252,10 +252,10 @@ local last = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
 if not last or last[1] ~= ARGV[2] or redis.call('XLEN', KEYS[2]) ~= tonumber(ARGV[3]) then return 'changed' end
 if m[1] ~= ARGV[4] or m[2] ~= ARGV[4] or m[3] ~= ARGV[5] then return 'changed' end
 if redis.call('HLEN', KEYS[5]) ~= tonumber(ARGV[6]) then return 'changed' end
-if redis.call('SISMEMBER', KEYS[9], ARGV[1]) == 1 then return 'changed' end
-for i = 1, 7 do redis.call('DEL', KEYS[i]) end
-redis.call('ZREM', KEYS[8], ARGV[1])
-redis.call('HDEL', KEYS[10], ARGV[1])
+if redis.call('SISMEMBER', KEYS[8], ARGV[1]) == 1 then return 'changed' end
+for i = 1, 6 do redis.call('DEL', KEYS[i]) end
+redis.call('ZREM', KEYS[7], ARGV[1])
+redis.call('HDEL', KEYS[9], ARGV[1])
 return 'ok'
 `;
 
@@ -297,7 +297,7 @@ export const SCRIPTS = {
   orevive: { numberOfKeys: 1, lua: OREVIVE },
   orewound: { numberOfKeys: 1, lua: OREWOUND },
   oinstall: { numberOfKeys: 6, lua: OINSTALL },
-  oremove: { numberOfKeys: 10, lua: OREMOVE },
+  oremove: { numberOfKeys: 9, lua: OREMOVE },
   oleave: { numberOfKeys: 2, lua: OLEAVE },
   olease: { numberOfKeys: 2, lua: OLEASE },
   odrop: { numberOfKeys: 1, lua: ODROP },
