@@ -1,6 +1,7 @@
 // The thread pools (SPEC C3, DURABILITY 13): one-shot tasks that would block the main thread, pages of the web, whose threads may do
-// nothing but compute, and the loops of subagents, many in one thread. The only importer of piscina. Threads start with the first task and go when idle. For one-shot tasks waiting is done here and not in Piscina's queue: with abort
-// signals that queue has no limit, and nothing starts what waits behind a task that was aborted.
+// nothing but compute, and the loops of subagents, many in one thread. The only importer of piscina. Threads start with the first task
+// and go when idle. For one-shot tasks waiting is done here and not in Piscina's queue: with abort signals that queue has no limit, and
+// nothing starts what waits behind a task that was aborted.
 
 import { availableParallelism } from 'node:os';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
@@ -221,7 +222,7 @@ export function openAgentThreads({
       maxThreads: place === 'alone' ? ALONE_THREADS : AGENT_THREADS,
       concurrentTasksPerWorker: place === 'alone' ? 1 : AGENTS_A_THREAD,
       maxQueue: AGENTS_A_THREAD,
-      // Never while an agent may still come: a thread takes 0.2 s to start.
+      // Longer than other threads: one takes 0.2 s to start, and more agents often follow.
       idleTimeout: 60_000,
       atomics: 'disabled',
       env: {},
