@@ -31,7 +31,7 @@ test('E14 G4: a session whose process was killed is shown as interrupted, replay
     killed.child.kill('SIGKILL');
     await once(killed.child, 'exit');
 
-    expect((await odin('sessions')).stdout).toMatch(/interrupted +1 +0 +long/);
+    expect((await odin('sessions')).stdout).toMatch(/interrupted +1 +0 +\S+ +long/);
     const replayed = await odin('replay', 'last');
     expect(replayed).toMatchObject({ code: 0, stdout: expect.stringContaining('exactly what was done') });
     expect(replayed.stdout).toContain('it waits for a request 1.2.0, try 1, to anthropic/scripted, and its answer');
