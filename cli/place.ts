@@ -17,17 +17,29 @@ export function placeHere(env: NodeJS.ProcessEnv = process.env, cwd: string = pr
   return { cwd, home, ...(env.REDIS_URL ? { redisUrl: env.REDIS_URL } : {}) };
 }
 
-/** Opens Odin, lets `use` work with it, and leaves in every case. Without models it submits and follows only. */
+type More = Pick<OpenOptions, 'commandsOnly' | 'permission' | 'onQuestion' | 'titles'>;
+
+/** Opens Odin. Without models it submits and follows only. */
+export async function openHere(
+  place: Place,
+  models: ModelPair | null,
+  more: More & Pick<OpenOptions, 'notice'>,
+): Promise<Odin> {
+  const { openOdin } = await import('../orchestrator/odin.ts');
+  // For messages that were in several crashes.
+  const alone = [process.execPath, process.argv[1] ?? '', 'run-alone'];
+  return await openOdin({ ...place, ...(models === null ? {} : { models, alone }), ...more });
+}
+
+/** The same; lets `use` work with it, and leaves in every case. */
 export async function withOdin<T>(
   place: Place,
   models: ModelPair | null,
   use: (odin: Odin) => Promise<T>,
-  more: Pick<OpenOptions, 'commandsOnly' | 'permission' | 'onQuestion' | 'titles'> = {},
+  more: More = {},
 ): Promise<T> {
-  const { openOdin } = await import('../orchestrator/odin.ts');
-  const notice = (line: string) => process.stderr.write(`${cleanLine(line)}\n`);
-  const alone = [process.execPath, process.argv[1] ?? '', 'run-alone'];
-  const odin = await openOdin({ ...place, ...(models === null ? {} : { models, alone }), ...more, notice });
+  const notice = (line: string) => void process.stderr.write(`${cleanLine(line)}\n`);
+  const odin = await openHere(place, models, { ...more, notice });
   try {
     return await use(odin);
   } finally {

@@ -1,13 +1,12 @@
 // `odin` in a terminal without a prompt: opens the interface at once and Odin behind it, and closes both.
 
 import { ProcessTerminal } from '@earendil-works/pi-tui';
-import type { Odin } from '../../orchestrator/api.ts';
 import { limitsOf } from '../budget-options.ts';
 import type { RunOptions } from '../commands/run.ts';
 import { modelsOrOffer } from '../first-start.ts';
 import { type FoundModels, openModels } from '../open-models.ts';
 import { permissionPolicy } from '../permission-options.ts';
-import { placeHere } from '../place.ts';
+import { openHere, placeHere } from '../place.ts';
 import { VERSION } from '../program.ts';
 import { settingsOf } from '../settings.ts';
 import { type App, startApp } from './app.ts';
@@ -27,17 +26,12 @@ export async function runInterface(options: RunOptions): Promise<number> {
   const permission = await permissionPolicy(options, true);
   let app: App | null = null;
   const early: string[] = [];
-  const odin = (async (): Promise<Odin> => {
-    const { openOdin } = await import('../../orchestrator/odin.ts');
-    return await openOdin({
-      ...place,
-      models,
-      permission,
-      titles: true,
-      onQuestion: (seen) => app?.onQuestion(seen),
-      notice: (line) => (app === null ? early.push(line) : app.notice(line)),
-    });
-  })();
+  const odin = openHere(place, models, {
+    permission,
+    titles: true,
+    onQuestion: (seen) => app?.onQuestion(seen),
+    notice: (line) => (app === null ? early.push(line) : app.notice(line)),
+  });
   odin.catch(() => {});
   app = startApp({
     terminal: new ProcessTerminal(),
