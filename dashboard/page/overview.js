@@ -180,17 +180,19 @@ function createQuestion(question, titleOf) {
     question.expiresAt === undefined
       ? ''
       : `, denied if nobody answers by ${new Date(question.expiresAt).toLocaleTimeString()}`;
+  const outside = (question.paths ?? []).filter((path) => path.outside);
+  const reasons = [...question.reasons, ...outside.map(({ path, why }) => `outside the project: ${path} (${why})`)];
   const element = h(
     'article.question',
     h('h2', question.title),
-    question.reasons.length > 0 &&
+    reasons.length > 0 &&
       h(
         'ul',
-        question.reasons.map((reason) => h('li', reason)),
+        reasons.map((reason) => h('li', reason)),
       ),
     question.detail !== '' &&
       (isDiff(question.detail)
-        ? diffView(question.detail)
+        ? diffView(question.detail, question.detail.length)
         : h('pre', { tabindex: 0, 'aria-label': 'What it is about' }, question.detail)),
     h('p.about', `${question.agent ?? 'main'} asks in `, h('a', { href: `#/s/${question.sid}` }, titleOf()), expiry),
     h('div.buttons', buttons),

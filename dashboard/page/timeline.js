@@ -227,16 +227,16 @@ function argsView(args) {
 
 export const isDiff = (text) => /^@@ .*@@/m.test(text);
 
-export function diffView(text) {
+export function diffView(text, most = MOST_CHARS) {
   const kindOf = (line) => {
     if (/^(?:@@|--- |\+\+\+ )/.test(line)) return 'at';
     return line.startsWith('+') ? 'add' : line.startsWith('-') ? 'del' : 'same';
   };
-  const lines = cut(text)
+  const lines = cut(text, most)
     .split('\n')
     .map((line) => h(`span.${kindOf(line)}`, line === '' ? ' ' : line));
   return h('pre.diff', { tabindex: 0, 'aria-label': 'Changes' }, lines);
 }
 
-const cut = (text) =>
-  text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}\n… ${text.length - MOST_CHARS} more characters` : text;
+const cut = (text, most = MOST_CHARS) =>
+  text.length > most ? `${text.slice(0, most)}\n… ${text.length - most} more characters` : text;

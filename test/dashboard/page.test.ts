@@ -290,7 +290,10 @@ inBrowser(
       const dashboard = await openDashboard(world);
       const context = await browser.newContext();
       const { page, complaints } = await openPage(context, dashboard.link());
-      await page.getByRole('article').waitFor();
+      await page
+        .getByRole('article')
+        .getByText(/outside the project: \/tmp\//)
+        .waitFor();
       await page
         .getByRole('link', { name: /onerror/ })
         .first()
