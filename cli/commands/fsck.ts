@@ -1,5 +1,6 @@
 // `odin fsck`: is everything that Odin keeps whole? It looks; with --repair it also repairs, and says what it did.
 
+import { cleanLine } from '../../shared/clean-text.ts';
 import { EXIT } from '../exit-codes.ts';
 import { paintFor } from '../paint.ts';
 import { placeHere, withOdin } from '../place.ts';
@@ -24,7 +25,7 @@ export async function fsck({ repair, json }: FsckOptions): Promise<number> {
         repaired !== null ? 'green' : severity === 'error' ? 'red' : severity === 'warning' ? 'yellow' : 'dim';
       const done = repaired === null ? '' : `\n  repaired: ${repaired}`;
       const could = possible === null ? '' : `\n  --repair would ${possible}`;
-      process.stdout.write(`${paint(color, severity)} ${where}: ${message}${done}${could}\n`);
+      process.stdout.write(`${paint(color, severity)} ${cleanLine(where)}: ${cleanLine(message)}${done}${could}\n`);
     }
     const { sessions, archives, events, blobs } = report.checked;
     const end = report.clean ? 'all is well' : 'not all is well';

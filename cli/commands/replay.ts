@@ -1,5 +1,6 @@
 // `odin replay`: a session's machines and folds run again from its journal, and the first thing that differs.
 
+import { cleanLine } from '../../shared/clean-text.ts';
 import { EXIT } from '../exit-codes.ts';
 import { findSession } from '../find-session.ts';
 import { placeHere, withOdin } from '../place.ts';
@@ -24,12 +25,12 @@ export async function replay(session: string, { expect, json }: ReplayOptions): 
     }
     const { events, messages, machines, open, stateHash } = replayed;
     const lines = [
-      `${events} events, ${messages} messages, written by ${machines.join(', ') || 'nobody'}`,
+      `${events} events, ${messages} messages, written by ${cleanLine(machines.join(', ')) || 'nobody'}`,
       `state ${stateHash}`,
-      ...(open === null ? [] : [`the newest message is not done; it waits for ${open}`]),
+      ...(open === null ? [] : [`the newest message is not done; it waits for ${cleanLine(open)}`]),
       difference === null
         ? 'the machines ask for exactly what was done'
-        : `message ${difference.message}, event ${difference.event ?? 'at the end'} differs\n  expected: ${difference.expected}\n  found:    ${difference.found}`,
+        : `message ${difference.message}, event ${difference.event ?? 'at the end'} differs\n  expected: ${cleanLine(difference.expected)}\n  found:    ${cleanLine(difference.found)}`,
     ];
     process.stdout.write(lines.map((line) => `${line}\n`).join(''));
     return code;
