@@ -30,10 +30,12 @@ export interface PatchOrder {
   /** The agent's events so far. */
   past(): readonly JournalEvent[];
   changes(): Promise<Outcome<readonly ChangedFile[]>>;
+  /** Stops it: nobody is asked any more. */
+  readonly signal: AbortSignal;
 }
 
-/** The result of the call, made now or before a crash. */
-export async function putIntoProject(deps: ToolCallDeps, order: PatchOrder): Promise<EventOf<'tool.done'>> {
+/** The result of the call, made now or before a crash; null when nothing is journaled any more. */
+export async function putIntoProject(deps: ToolCallDeps, order: PatchOrder): Promise<EventOf<'tool.done'> | null> {
   const op = patchOp(order.seq);
   const doneOf = () =>
     order.past().find((event): event is EventOf<'tool.done'> => event.type === 'tool.done' && event.op === op);
@@ -60,9 +62,15 @@ export async function putIntoProject(deps: ToolCallDeps, order: PatchOrder): Pro
   if (!placed.ok) return settle(placed);
   const toolRule = (): ToolRule | undefined => strictest(order.tools.flatMap((tool) => deps.toolRule(tool) ?? []));
   const tool = patchTool(order.files, placed.value);
-  await startToolCall({ ...deps, toolRule }, call, JSON.stringify({ patch: order.patch }), tool, async () => {})
-    .settled;
-  return doneOf() as EventOf<'tool.done'>;
+  const args = JSON.stringify({ patch: order.patch });
+  const running = startToolCall({ ...deps, toolRule }, call, args, tool, async () => {});
+  const { signal } = order;
+  const stop = () => running.cancel();
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  await running.settled;
+  signal.removeEventListener('abort', stop);
+  return doneOf() ?? null;
 }
 
 type Placed = WantedChange & { readonly resolved: ResolvedPath };

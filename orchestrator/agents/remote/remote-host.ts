@@ -55,6 +55,8 @@ export function startRemoteAgent(
   let here: AgentHost | null = null;
   let cancelledBy: string | null = null;
   let overLimit: LimitKind | null = null;
+  /** While what it changed is put into the project: stops that. */
+  let putting: AbortController | null = null;
   let isLeft = false;
   let isTaken = false;
   let grace: NodeJS.Timeout | undefined;
@@ -197,6 +199,7 @@ export function startRemoteAgent(
 
   const cancel = (by: string): void => {
     if (here) return here.cancel(by);
+    putting?.abort();
     if (cancelledBy !== null) return;
     cancelledBy = by;
     actor.send({ type: 'cancel.requested', by });
@@ -212,18 +215,22 @@ export function startRemoteAgent(
     if (patch !== null && order !== null && (kind === 'completed' || kind === 'limit')) {
       const { files } = remote;
       const whole = order;
+      putting = new AbortController();
+      // Its own end was quicker than the word; what a budget has cancelled is taken over as far as it came.
+      if (cancelledBy !== null && overLimit === null) putting.abort();
       const done = await putIntoProject(deps, {
-        ...{ seq, patch, files, tools: spawn.tools },
+        ...{ seq, patch, files, tools: spawn.tools, signal: putting.signal },
         past: () => events,
         changes: () => remote.changes(whole, patch),
       });
-      if (isLeft) return;
+      if (isLeft || done === null) return;
       text = `${text}\n\n[${patchText(done)}]`;
       if (done.kind !== 'ok') {
         const file = await remote.keep(whole.rid, patch);
         text = `${text}\n[What the agent changed in its copy is not in the project${file === null ? '' : `; the user finds it as a patch in ${file}`}.]`;
-        failure = { kind: 'failed', code: 'patch_not_applied', message: patchText(done) };
-        if (kind === 'completed') kind = 'failed';
+        const how = done.kind === 'cancelled' ? 'cancelled' : 'failed';
+        failure = { kind: how, code: 'patch_not_applied', message: patchText(done) };
+        if (kind === 'completed') kind = how;
       }
     } else if (patch !== null) {
       text = `${text}\n\n[What it had changed in its copy is not put into the project.]`;
@@ -275,6 +282,7 @@ export function startRemoteAgent(
     isLeft = true;
     clearTimeout(grace);
     following.abort();
+    putting?.abort();
     here?.abandon();
     end.reject(new Left());
   };

@@ -1,6 +1,7 @@
 // One subagent of another Odin, from its working copy to its end (SPEC O19, C5): a session in a clone that is what the parent's working copy
 // was, one message in it, and what that changed as a patch. What it may do comes from this process' own settings, never from the order.
 
+import { rename } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,7 +23,7 @@ import type { RedisHandle } from '../../redis.ts';
 import { mirror } from './mirror.ts';
 import { AFTER_ALL, type RemoteEnd, type RemoteOrder, type RemoteWord } from './order.ts';
 import type { RemoteStore } from './store.ts';
-import { makeCopy, removeCopy, takePatch, treeOfCopy } from './working-copy.ts';
+import { keptCopy, makeCopy, removeCopy, takePatch, treeOfCopy } from './working-copy.ts';
 
 export interface OrderDeps {
   readonly home: string;
@@ -119,9 +120,10 @@ export async function runOrder(deps: OrderDeps, claimed: ClaimedOrder): Promise<
   const patch: Outcome<string> = order.mode === 'edit' ? await takePatch(folder, tree, scrub) : ok('');
   if (!patch.ok) {
     const { message } = patch.failure;
-    const answer = `${end.answer}\n[${message} The working copy stays: ${folder} on ${hostname()}.]`;
+    const answer = `${end.answer}\n[${message} The working copy stays: ${keptCopy(folder)} on ${hostname()}.]`;
     const failure = { kind: 'failed', code: patch.failure.code, message };
     await say(n + 1, { ...end, end: end.end === 'completed' ? 'failed' : end.end, answer, failure });
+    await rename(folder, keptCopy(folder));
   } else {
     const text = patch.value;
     if (text !== '' && !(await store.keepPatch(rid, epoch, text))) throw new Fenced('Somebody else has the agent.');
@@ -153,7 +155,7 @@ async function prepare(
   if (known !== null) return ok({ tree: known, copyRoot });
   const patch = order.patch === null ? '' : await store.patch(order.rid, order.patch);
   if (patch === null) return unable('what its parent had changed is not in Redis any more');
-  const made = await makeCopy(repository, { base: order.base, patch }, folder);
+  const made = await makeCopy(repository, { base: order.base, patch }, folder, { shares: order.mode !== 'edit' });
   return made.ok ? ok({ tree: made.value, copyRoot }) : made;
 }
 

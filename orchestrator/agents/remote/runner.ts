@@ -19,7 +19,7 @@ import { AFTER_ALL, type AgentJob, accessOfMode, orderHash, type RemoteEnd, type
 import { addAgentJob, openAgentQueue } from './queue.ts';
 import { copiesOf, runOrder } from './run-order.ts';
 import { openRemoteStore } from './store.ts';
-import { removeCopy } from './working-copy.ts';
+import { isKeptCopy, removeCopy } from './working-copy.ts';
 
 export interface AgentRunnerOptions {
   readonly home: string;
@@ -181,6 +181,7 @@ export async function startAgentRunner(options: AgentRunnerOptions): Promise<Age
     const names = await readdir(folder).catch((): string[] => []);
     const open = await store.runs();
     for (const name of names) {
+      if (isKeptCopy(name)) continue;
       const rid = name.replace(/\.\d+(\.new|\.tree)?$/, '');
       if (!open.has(rid) && !running.has(rid)) await removeCopy(join(folder, name));
     }

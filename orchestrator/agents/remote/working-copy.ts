@@ -9,13 +9,10 @@ import { basename, isAbsolute, join, resolve } from 'node:path';
 import { fail, type Outcome, ok } from '../../../shared/outcome.ts';
 import type { Scrub } from '../../../shared/scrub.ts';
 import { isSecretFile } from '../../../tools/protected-paths.ts';
-import { commitOf, filesOf, firstLine, git, makeClone } from '../../batch/git.ts';
+import { removeTree } from '../../batch/copy-tree.ts';
+import { commitOf, filesOf, firstLine, git, makeClone, STAGE, STAGED_PATCH } from '../../batch/git.ts';
 
 export const MAX_PATCH_BYTES = 8 * 1024 * 1024;
-
-const DIFF = ['--cached', '--binary', '--no-renames', '--full-index', '--no-ext-diff', '--no-textconv', '--no-color'];
-
-const PREFIXES = ['--src-prefix=a/', '--dst-prefix=b/'];
 
 const refused = (code: string, message: string) => fail('failed', code, message);
 
@@ -37,7 +34,7 @@ async function openScratch(
   const bare = join(folder, 'git');
   const made = await git(folder, ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, '--', bare]);
   if (made.code !== 0) {
-    await removeFolder(folder);
+    await removeTree(folder);
     return refused('no_scratch', `No scratch folder can be made: ${firstLine(made)}`);
   }
   const whole = (path: string) => (isAbsolute(path) ? path : resolve(repository, path));
@@ -72,16 +69,16 @@ export async function describeCopy(repository: string, scrub: Scrub): Promise<Ou
   if (!scratch.ok) return scratch;
   const { folder, args } = scratch.value;
   try {
-    const added = await git(repository, [...args, 'add', '--all']);
+    const added = await git(repository, [...args, ...STAGE]);
     if (added.code !== 0)
       return refused('no_patch', `what was changed in ${repository} cannot be read: ${firstLine(added)}`);
-    const diff = await git(repository, [...args, 'diff', ...DIFF, ...PREFIXES, base, '--']);
+    const diff = await git(repository, [...args, ...STAGED_PATCH, base, '--']);
     if (diff.code !== 0)
       return refused('no_patch', `what was changed in ${repository} cannot be read: ${firstLine(diff)}`);
     const why = unfit(diff.stdout, scrub);
     return why === null ? ok({ base, patch: diff.stdout }) : refused('unfit_patch', `what is not committed ${why}`);
   } finally {
-    await removeFolder(folder);
+    await removeTree(folder);
   }
 }
 
@@ -94,16 +91,20 @@ function unfit(patch: string, scrub: Scrub): string | null {
   return scrub(patch) === patch ? null : 'holds what looks like a key or a password';
 }
 
-/** A clone in `folder` that is what the parent's working copy was. The tree's id: what is changed is changed since that. */
+/**
+ * A clone in `folder` that is what the parent's working copy was. The tree's id: what is changed is changed since that. `shares`, as for
+ * `makeClone`, is for copies that no command can write to.
+ */
 export async function makeCopy(
   repository: string,
   { base, patch }: ParentCopy,
   folder: string,
+  { shares }: { readonly shares: boolean },
 ): Promise<Outcome<string>> {
   const fresh = `${folder}.new`;
-  await Promise.all([removeFolder(folder), removeFolder(fresh)]);
+  await Promise.all([removeTree(folder), removeTree(fresh)]);
   try {
-    const made = await makeClone(repository, base, fresh);
+    const made = await makeClone(repository, base, fresh, { shares });
     if (!made.ok) return made;
     if (patch !== '') {
       const applied = await git(fresh, ['apply', '--index', '-'], patch);
@@ -117,7 +118,7 @@ export async function makeCopy(
     await rename(fresh, folder);
     return ok(tree.stdout.trim());
   } finally {
-    await removeFolder(fresh);
+    await removeTree(fresh);
   }
 }
 
@@ -126,17 +127,21 @@ export const treeOfCopy = (folder: string): Promise<string | null> =>
   existsSync(folder) ? readFile(treeFile(folder), 'utf8').catch(() => null) : Promise.resolve(null);
 
 export const removeCopy = async (folder: string): Promise<void> => {
-  await Promise.all([removeFolder(folder), rm(treeFile(folder), { force: true })]);
+  await Promise.all([removeTree(folder), rm(treeFile(folder), { force: true })]);
 };
+
+const KEPT = '.kept';
+
+/** Where a copy whose changes could not be taken stays for its user: no worker clears it away. */
+export const keptCopy = (folder: string): string => folder + KEPT;
+export const isKeptCopy = (name: string): boolean => name.endsWith(KEPT);
 
 const treeFile = (folder: string): string => `${folder}.tree`;
 
-const removeFolder = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 3 });
-
 /** What was changed in a copy since it was made; '' when nothing was. Holds no secret and is not without end. */
 export async function takePatch(folder: string, tree: string, scrub: Scrub): Promise<Outcome<string>> {
-  const added = await git(folder, ['add', '--all']);
-  const diff = await git(folder, ['diff', ...DIFF, ...PREFIXES, tree, '--']);
+  const added = await git(folder, STAGE);
+  const diff = await git(folder, [...STAGED_PATCH, tree, '--']);
   if (added.code !== 0 || diff.code !== 0) {
     return refused('no_patch', `What it changed cannot be read: ${firstLine(added.code === 0 ? diff : added)}`);
   }
@@ -203,7 +208,7 @@ export async function filesOfPatch(
       })),
     );
   } finally {
-    await removeFolder(folder);
+    await removeTree(folder);
   }
 }
 

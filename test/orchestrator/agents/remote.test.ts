@@ -1,6 +1,6 @@
 // Subagents that work with workers, through the real parts: signed jobs, clones, journals, patches.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../../llm/scripted/script.ts';
@@ -64,9 +64,11 @@ test('C5 O19 O25: an agent with a worker sees the uncommitted files, is shown as
       ['a.txt', 'changed'],
       ['new/b.txt', 'created'],
     ]);
+    // When its parent has heard of the end, it still clears up.
+    await until(() => runner.load().done === 1);
     expect(runner.load()).toEqual({ running: 0, done: 1 });
     expect(git(world.project, 'status', '--porcelain')).toBe(' M a.txt\n?? new/\n');
-    expect(world.refused).toEqual([]);
+    expect(world.refused.filter((line) => !line.includes('used before'))).toEqual([]);
   });
 }, 180_000);
 
@@ -190,6 +192,47 @@ test('O19 O25: conflict, word, cancel, a worker that leaves and none at all: eac
   });
 }, 180_000);
 
+test('O19 O24: what an agent with a worker changed is asked about here; a cancel ends that too, and what cannot be taken is kept', async () => {
+  const script = (turn: ScriptedTurn): ScriptedAnswer => {
+    const name = /\b(asked|odd)\b/.exec(turn.userText)?.[1] ?? '';
+    if (turn.stepOfMessage > 0) return { text: isAgent(turn) ? `Did ${name}.` : `Agent: ${results(turn)}` };
+    if (!isAgent(turn)) return { toolCalls: [agentCall(name)] };
+    const content = name === 'odd' ? 'half a letter: \uFFFD\n' : 'by an agent\n';
+    return { toolCalls: [{ name: 'WriteFile', args: { file_path: `${name}.txt`, content } }] };
+  };
+  await withRemoteWorld({ script }, async (world) => {
+    await world.runner();
+    const guard = {
+      name: 'guard',
+      matches: (tool: string) => tool === 'AgentPatch',
+      toolCall: () => ({ decision: 'ask', reason: 'all of it' }) as const,
+    };
+    const odin = await world.open({ permission: { mode: 'ask', timeoutMs: null }, hooks: [guard] });
+    const sid = odin.newSession();
+    const asking = world.ask(odin, sid, { mode: 'edit', body: 'asked' });
+    await until(async () => (await odin.questions()).some(({ title }) => title === 'Run AgentPatch?'));
+    await odin.cancel(sid, 'somebody');
+    const asked = await asking;
+    expect(only(asked, 'AgentDone').status).toBe('cancelled');
+    expect(only(asked, 'AgentEnded').end).toBe('cancelled');
+    const patch = /patch in (\S+\.patch)/.exec(only(asked, 'AgentEnded').answer)?.[1] ?? '';
+    expect(readFileSync(patch, 'utf8')).toContain('+by an agent');
+    expect([fileOf(world, 'asked.txt'), await odin.questions()]).toEqual([null, []]);
+    expect(await odin.replay(sid)).toMatchObject({ difference: null, open: null });
+
+    const odd = await world.ask(odin, odin.newSession(), { mode: 'edit', body: 'odd' });
+    expect(only(odd, 'AgentEnded')).toMatchObject({ end: 'failed' });
+    const [, copy = ''] = /The working copy stays: (\S+) on /.exec(only(odd, 'AgentEnded').answer) ?? [];
+    await until(() => existsSync(copy));
+    // The next worker clears away what belongs to no agent, and that alone.
+    const left = ['0gone.1', 'gone.2.new', 'zone.1'].map((name) => join(copy, '..', name));
+    for (const folder of left) mkdirSync(folder);
+    await world.runner();
+    await until(() => !left.some((folder) => existsSync(folder)));
+    expect(readFileSync(join(copy, 'odd.txt'), 'utf8')).toContain('half a letter');
+  });
+}, 180_000);
+
 test('SAFETY 6: a job or a word that is forged, changed, replayed, oversized or of another project runs nothing, and is told of', async () => {
   let asked = 0;
   const script = async (turn: ScriptedTurn): Promise<ScriptedAnswer> => {
@@ -229,7 +272,7 @@ test('SAFETY 6: a job or a word that is forged, changed, replayed, oversized or 
       expect(clear).not.toContain(key.toString('hex'));
       const put = (id: string, job: unknown) => queue.add('task', job as SignedJob, { jobId: id });
 
-      const never = Date.now() + 60_000;
+      const never = Date.now() + 3_600_000;
       const other = Buffer.alloc(32, 1);
       await put('forged', signJob(other, { queue: name, jobId: 'forged' }, data.data, never));
       await put('moved', data);
@@ -268,8 +311,8 @@ test('SAFETY 6: a job or a word that is forged, changed, replayed, oversized or 
       expect(only(events, 'AgentDone').answer).toContain('Looked.');
       expect(JSON.stringify(events)).not.toContain('LIES');
       expect(asked).toBe(1);
-      await until(() => refused.some((line) => line.startsWith('wider')));
       const why = (id: string) => refused.find((line) => line.startsWith(`${id}: `)) ?? '';
+      await until(() => ['forged', 'moved', 'oversized', 'late', 'unknown', 'wider'].every((id) => why(id) !== ''));
       expect(why('forged')).toContain('signature');
       expect(why('moved')).toContain('signature');
       expect(why('oversized')).toContain('bytes');
