@@ -62,10 +62,14 @@ type AskedPath = NonNullable<Question['paths']>[number];
 const isStrange = ({ path, outside, access }: AskedPath): boolean =>
   outside && access !== 'write' && !SYSTEM.test(path);
 
+/** What is left of an intent that another machine has journaled: nothing that is to be finished here, but whose words were read. */
+export const elsewhere = (intent: Json): Json => ({ kind: 'remote', fetched: fetches(intent) });
+
 /** A command that was let out to the network to bring something back. */
 function fetches(intent: Json): boolean {
   if (typeof intent !== 'object' || intent === null || Array.isArray(intent)) return false;
-  const { kind, request } = intent as { readonly kind?: Json; readonly request?: Json };
+  const { kind, request, fetched } = intent as Readonly<Record<string, Json | undefined>>;
+  if (kind === 'remote') return fetched === true;
   if (kind !== 'command' || typeof request !== 'object' || request === null || Array.isArray(request)) return false;
   const { command, network } = request as { readonly command?: Json; readonly network?: Json };
   return network === true && typeof command === 'string' && PRINTS_REMOTE.test(command);

@@ -7,7 +7,7 @@ import { Bug } from '../shared/outcome.ts';
 import { upcast } from './journal-upcast.ts';
 import { keys } from './keys.ts';
 import type { LiveEntry } from './live-stream.ts';
-import type { OdinRedis, RedisHandle } from './redis.ts';
+import { hangUpOnce, type OdinRedis, type RedisHandle } from './redis.ts';
 
 export type Followed =
   | ({ readonly kind: 'journal' } & Journaled)
@@ -76,12 +76,7 @@ export async function* followLog(
   let lastLive = newestLive[0]?.[0] ?? '0';
   if (signal.aborted) return;
   const reader = await handle.duplicate();
-  let isStopped = false;
-  // Twice would keep the process for the two seconds that ioredis gives a socket to close.
-  const stop = (): void => {
-    if (!isStopped) reader.disconnect();
-    isStopped = true;
-  };
+  const stop = hangUpOnce(reader);
   signal.addEventListener('abort', stop, { once: true });
   try {
     while (!signal.aborted) {

@@ -151,7 +151,16 @@ function handleOf(client: OdinRedis, where: string, server: PrivateServer | null
   };
 }
 
-/** Hangs up. Doing so twice would keep the process for the two seconds that ioredis gives a socket to close. */
+/** Hangs up, however often it is called: twice would keep the process for the two seconds that ioredis gives a socket to close. */
+export function hangUpOnce(client: OdinRedis): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) client.disconnect();
+    isDone = true;
+  };
+}
+
+/** For a connection that may have ended already. */
 function drop(client: OdinRedis): void {
   if (client.status !== 'end') client.disconnect();
 }

@@ -2,7 +2,7 @@
 
 import { expect, test } from '@jest/globals';
 import { foldPermissions, isGranted, NO_PERMISSIONS } from '../../agent/permissions-memory.ts';
-import { foldTaint, NO_TAINT, whyTainted } from '../../agent/taint.ts';
+import { elsewhere, foldTaint, NO_TAINT, whyTainted } from '../../agent/taint.ts';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
 import type { Odin, PermissionPolicy } from '../../orchestrator/api.ts';
 import { acceptFolder, revokeTrust } from '../../orchestrator/trust.ts';
@@ -43,6 +43,10 @@ test('SAFETY 2.3: what comes from the network, from outside and from a folder th
   expect(why(true, done('WebFetch', 'refused'), done('WebFetch', 'invalid'))).toBeUndefined();
   expect(why(true, command('cd x && curl -s https://example.test | jq .'))).toBe(web);
   expect(why(true, command('git push'), command('curl https://example.test', false))).toBeUndefined();
+  // What a worker says of its agent's calls.
+  const there = (event: EventOf<'tool.intent'>) => ({ ...event, intent: elsewhere(event.intent) });
+  expect(why(true, there(command('curl -s https://example.test')))).toBe(web);
+  expect(why(true, there(command('curl https://example.test', false)), there(command('git push')))).toBeUndefined();
   expect(why(true, asked(question('/home/me/letter', 'read')), yes('allow'))).toBe(outside);
   expect(why(true, asked(question('/home/me/letter')), yes('allow'))).toBe(outside);
   expect(why(true, asked(question('/home/me/letter')), yes('deny'))).toBeUndefined();

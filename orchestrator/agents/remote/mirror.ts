@@ -1,6 +1,7 @@
 // What a worker says of an agent that it runs: the events of the agent's session, in their order, as far as they are the parent's business.
 // What names a place on this machine, or needs its blobs, stays here. The same connection hears what the parent has to say.
 
+import { elsewhere } from '../../../agent/taint.ts';
 import type { EventOf, JournalEvent } from '../../../shared/events.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import { Fenced } from '../../../shared/ports.ts';
@@ -8,7 +9,7 @@ import type { Blobs } from '../../blobs.ts';
 import { decode } from '../../journal-read.ts';
 import { keys } from '../../keys.ts';
 import { withInlinePayload } from '../../payloads.ts';
-import type { RedisHandle } from '../../redis.ts';
+import { hangUpOnce, type RedisHandle } from '../../redis.ts';
 import type { RemoteWord } from './order.ts';
 import { entriesOf, type RemoteStore } from './store.ts';
 
@@ -50,8 +51,8 @@ export async function mirror(deps: MirrorDeps): Promise<MirrorEnd> {
   let heardSays = 0;
   let [lastEvent, lastWord] = ['0', '0'];
   const reader = await handle.duplicate();
-  const hangUp = () => reader.disconnect();
-  signal.addEventListener('abort', hangUp, { once: true });
+  const stop = hangUpOnce(reader);
+  signal.addEventListener('abort', stop, { once: true });
   try {
     while (true) {
       signal.throwIfAborted();
@@ -82,8 +83,8 @@ export async function mirror(deps: MirrorDeps): Promise<MirrorEnd> {
     signal.throwIfAborted();
     throw error;
   } finally {
-    signal.removeEventListener('abort', hangUp);
-    if (!signal.aborted) reader.disconnect();
+    signal.removeEventListener('abort', stop);
+    stop();
   }
 }
 
@@ -100,7 +101,7 @@ function shownOf(event: JournalEvent): JournalEvent | null {
     case 'perm.answer':
       return null;
     case 'tool.intent':
-      return { ...event, intent: { kind: 'remote' } };
+      return { ...event, intent: elsewhere(event.intent) };
     case 'tool.done': {
       const { data: _, ...done } = event;
       return done;

@@ -17,7 +17,7 @@ import type { JobQueue } from '../../jobs/job-queue.ts';
 import { keys } from '../../keys.ts';
 import type { Log } from '../../log.ts';
 import { isAlive, selfPlace } from '../../process-identity.ts';
-import type { RedisHandle } from '../../redis.ts';
+import { hangUpOnce, type RedisHandle } from '../../redis.ts';
 import { type AgentJob, accessOfMode, type RemoteEntry, type RemoteOrder, type RemoteWord } from './order.ts';
 import { addAgentJob, openAgentQueue } from './queue.ts';
 import { entriesOf, openRemoteStore, type RemoteStore } from './store.ts';
@@ -144,8 +144,8 @@ export function openRemoteAgents(deps: RemoteDeps): RemoteAgents | null {
     async *follow(rid, from, signal) {
       const { stream } = keys.remoteAgent(rid);
       const reader = await handle.duplicate();
-      const hangUp = () => reader.disconnect();
-      signal.addEventListener('abort', hangUp, { once: true });
+      const stop = hangUpOnce(reader);
+      signal.addEventListener('abort', stop, { once: true });
       let last = `${from.attempt}-${from.n}`;
       try {
         while (!signal.aborted) {
@@ -163,8 +163,8 @@ export function openRemoteAgents(deps: RemoteDeps): RemoteAgents | null {
       } catch (error) {
         if (!signal.aborted) throw error;
       } finally {
-        signal.removeEventListener('abort', hangUp);
-        if (!signal.aborted) reader.disconnect();
+        signal.removeEventListener('abort', stop);
+        stop();
       }
     },
 

@@ -38,7 +38,7 @@ return {'ok', epoch, tonumber(redis.call('HGET', KEYS[1], 'attempt')), session}
 `;
 
 // orsay: one more entry of the agent's stream, at its place. One that is there already stays as it is.
-// KEYS meta, stream   ARGV epoch, attempt, n, text, code, 1 when it is the last   -> 'ok' | 'fenced'
+// KEYS meta, stream   ARGV epoch, attempt, n, text, code, 1 when it is the last, seconds that it is kept   -> 'ok' | 'fenced'
 const ORSAY = `
 local m = redis.call('HMGET', KEYS[1], 'epoch', 'ended')
 if m[2] or m[1] ~= ARGV[1] then return 'fenced' end
@@ -46,7 +46,10 @@ local last = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
 local a, n = string.match(last and last[1] or '0-0', '^(%d+)-(%d+)$')
 a = tonumber(a); n = tonumber(n)
 local isNew = tonumber(ARGV[2]) > a or (tonumber(ARGV[2]) == a and tonumber(ARGV[3]) > n)
-if isNew then redis.call('XADD', KEYS[2], ARGV[2] .. '-' .. ARGV[3], 'd', ARGV[4], 's', ARGV[5]) end
+if isNew then
+  redis.call('XADD', KEYS[2], ARGV[2] .. '-' .. ARGV[3], 'd', ARGV[4], 's', ARGV[5])
+  redis.call('EXPIRE', KEYS[2], ARGV[7])
+end
 if ARGV[6] == '1' then
   redis.call('HSET', KEYS[1], 'ended', 'worker')
   redis.call('HDEL', KEYS[1], 'run')

@@ -53,6 +53,16 @@ const KEPT_S = 7 * 24 * 3_600;
 export type RemoteStore = ReturnType<typeof openRemoteStore>;
 
 export function openRemoteStore(redis: OdinRedis, key: Buffer) {
+  let telling: Promise<unknown> = Promise.resolve();
+
+  const tellNow = async (rid: string, word: RemoteWord): Promise<void> => {
+    const { words } = keys.remoteAgent(rid);
+    const last = (await redis.xrevrange(words, '+', '-', 'COUNT', 1))[0]?.[0] ?? '0-0';
+    const id = `1-${Number(last.split('-')[1]) + 1}`;
+    const { text, code } = seal(key, [rid, 'in', id], word);
+    await Promise.all([redis.xadd(words, id, 'd', text, 's', code), redis.expire(words, KEPT_S)]);
+  };
+
   return {
     /** Stores the order of an agent; the one that is there already stays. Resolves to that which holds, null when that is a forgery. */
     async order(order: RemoteOrder, patch: string, attempt: number): Promise<RemoteOrder | null> {
@@ -105,7 +115,7 @@ export function openRemoteStore(redis: OdinRedis, key: Buffer) {
       const { meta, stream } = keys.remoteAgent(rid);
       const { text, code } = seal(key, [rid, 'out', `${at.attempt}-${at.n}`], entry);
       const isLast = entry.k === 'end' ? 1 : 0;
-      return (await redis.orsay([meta, stream], [at.epoch, at.attempt, at.n, text, code, isLast])) === 'ok';
+      return (await redis.orsay([meta, stream], [at.epoch, at.attempt, at.n, text, code, isLast, KEPT_S])) === 'ok';
     },
 
     /** Keeps what it changed; false when somebody else has the agent by now. */
@@ -120,12 +130,10 @@ export function openRemoteStore(redis: OdinRedis, key: Buffer) {
     take: (rid: string): Promise<'ok' | 'ended'> => redis.ortake([keys.remoteAgent(rid).meta], []),
 
     /** Tells the worker something. Numbered, so that nobody can say it again; words of one parent come one after the other. */
-    async tell(rid: string, word: RemoteWord): Promise<void> {
-      const { words } = keys.remoteAgent(rid);
-      const last = (await redis.xrevrange(words, '+', '-', 'COUNT', 1))[0]?.[0] ?? '0-0';
-      const id = `1-${Number(last.split('-')[1]) + 1}`;
-      const { text, code } = seal(key, [rid, 'in', id], word);
-      await redis.xadd(words, id, 'd', text, 's', code);
+    tell(rid: string, word: RemoteWord): Promise<void> {
+      const told = telling.then(() => tellNow(rid, word));
+      telling = told.catch(() => {});
+      return told;
     },
 
     /** Who runs it; null: nobody. */

@@ -1,0 +1,132 @@
+// The parts of remote subagents that need no agent: what is said through Redis, the connections that listen, the copies.
+
+import { lstatSync, readdirSync } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { foldTaint, NO_TAINT } from '../../../agent/taint.ts';
+import { mirror } from '../../../orchestrator/agents/remote/mirror.ts';
+import type { RemoteOrder } from '../../../orchestrator/agents/remote/order.ts';
+import { openRemoteAgents } from '../../../orchestrator/agents/remote/remote-agents.ts';
+import { entriesOf, openRemoteStore } from '../../../orchestrator/agents/remote/store.ts';
+import { makeCopy } from '../../../orchestrator/agents/remote/working-copy.ts';
+import { commitOf } from '../../../orchestrator/batch/git.ts';
+import { openBlobs } from '../../../orchestrator/blobs.ts';
+import { ensureJobKey } from '../../../orchestrator/jobs/job-key.ts';
+import { encode } from '../../../orchestrator/journal-read.ts';
+import { keys } from '../../../orchestrator/keys.ts';
+import type { OdinRedis, RedisHandle } from '../../../orchestrator/redis.ts';
+import type { JournalEvent } from '../../../shared/events.ts';
+import { ulid } from '../../../shared/ids.ts';
+import { git, makeRepository } from '../../support/batch-world.ts';
+import { must, openFilesBench } from '../../support/files-bench.ts';
+import { startTestRedis, type TestRedis } from '../../support/redis.ts';
+import { done, update } from '../../support/redis-session.ts';
+import { until } from '../../support/until.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startTestRedis();
+});
+afterAll(() => redis.close());
+
+const ORDER: RemoteOrder = {
+  ...{ rid: 'agent', title: 't', mode: 'ask', prompt: 'p', role: '', tools: [], model: 'a/b', fallbackModels: [] },
+  ...{ limits: { maxSteps: 1 }, root: '/p', base: 'a'.repeat(40), patch: null },
+};
+const RUN = { worker: 'w', host: 'h', pid: 1, startTime: 'x', job: 'j', token: 't' };
+
+test('O19: words that are said at the same time are all heard, in order; nothing of an agent stays in Redis for ever', async () => {
+  const { client } = redis.handle;
+  const store = openRemoteStore(client, ensureJobKey(redis.home));
+  const { rid } = ORDER;
+  expect(await store.order(ORDER, '', 0)).toEqual(ORDER);
+  const claim = await store.claim(rid, RUN, 'place', 'session');
+  if (claim.status !== 'ok') throw new Error(claim.status);
+  expect(await store.say(rid, { ...claim, n: 0 }, { k: 'placed', worker: 'w' })).toBe(true);
+  const said = ['one', 'two', 'three'];
+  await Promise.all(said.map((text) => store.tell(rid, { k: 'say', text, by: 'x' })));
+  const { meta, stream, words } = keys.remoteAgent(rid);
+  const heard = entriesOf(await client.xrange(words, '-', '+')).map((entry) => store.heard(rid, entry));
+  expect(heard.map((word) => must(word))).toEqual(said.map((text) => ({ k: 'say', text, by: 'x' })));
+  for (const key of [meta, stream, words]) expect(await client.ttl(key)).toBeGreaterThan(0);
+});
+
+test('O19, SAFETY 2.3: what a worker tells of its agent names its parent’s places, and still says that a command has fetched something', async () => {
+  const { client } = redis.handle;
+  const store = openRemoteStore(client, ensureJobKey(redis.home));
+  const [rid, sid] = ['mirrored', ulid()];
+  await store.order({ ...ORDER, rid }, '', 0);
+  const claim = await store.claim(rid, RUN, 'place', sid);
+  if (claim.status !== 'ok') throw new Error(claim.status);
+  const op = '1.1.1';
+  const request = { command: 'curl -s https://example.test', network: true, cwd: '/copy' };
+  const events: readonly JournalEvent[] = [
+    { type: 'tool.intent', op, key: 'k', intent: { kind: 'command', request }, at: 1 },
+    update(1, 'in /copy/a.txt'),
+    done(1),
+  ];
+  for (const [n, event] of events.entries()) {
+    await client.xadd(keys.session(sid).log, `1-${n + 1}`, 'e', encode('w', event));
+  }
+  const ended = await mirror({
+    ...{ handle: redis.handle, store, blobs: openBlobs(redis.home), rid, sid, epoch: claim.epoch },
+    ...{ attempt: claim.attempt, signal: new AbortController().signal, obey: async () => true, refused: () => {} },
+    roots: ['/copy', '/parents'],
+  });
+  expect(ended).toMatchObject({ done: { type: 'msg.done' }, n: 2 });
+  const said = entriesOf(await client.xrange(keys.remoteAgent(rid).stream, '-', '+')).map((entry) =>
+    must(store.said(rid, entry)),
+  );
+  const told = said.flatMap((entry) => (entry.k === 'ev' ? [entry.event as unknown as JournalEvent] : []));
+  expect(JSON.stringify(told)).not.toContain('/copy');
+  expect(told[1]).toMatchObject({ text: 'in /parents/a.txt' });
+  expect(told.reduce((taint, event) => foldTaint(taint, event), NO_TAINT).web).toBe(true);
+});
+
+test('O19: who is told to stop before it listens leaves no connection behind', async () => {
+  const opened: OdinRedis[] = [];
+  const handle: RedisHandle = {
+    ...redis.handle,
+    async duplicate() {
+      const copy = await redis.handle.duplicate();
+      opened.push(copy);
+      return copy;
+    },
+  };
+  const key = ensureJobKey(redis.home);
+  const bench = openFilesBench();
+  const remote = openRemoteAgents({
+    ...{ home: redis.home, root: bench.root, handle, files: bench.files, isPreferred: true },
+    ...{ scrub: (text) => text, log: () => {} },
+  });
+  const signal = AbortSignal.abort();
+  for await (const heard of remote?.follow('nobody', { attempt: 0, n: 0 }, signal) ?? []) expect(heard).toBeNull();
+  const mirrored = mirror({
+    ...{ handle, store: openRemoteStore(handle.client, key), blobs: openBlobs(redis.home), rid: 'nobody', sid: 's' },
+    ...{ epoch: 1, attempt: 1, signal, obey: async () => true, refused: () => {} },
+    roots: ['/copy', '/parents'],
+  });
+  await expect(mirrored).rejects.toThrow();
+  expect(opened).toHaveLength(2);
+  await until(() => opened.every(({ status }) => status === 'end'));
+  bench.close();
+});
+
+test('SAFETY 2.4: a copy that an agent may write to shares no file with the repository', async () => {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'odin-copies-')));
+  const project = join(folder, 'project');
+  makeRepository(project, { 'a.txt': 'one\n', 'in/b.txt': 'two\n' });
+  const copy = join(folder, 'copies', 'agent.1');
+  const base = (await commitOf(project, 'HEAD')) ?? '';
+  must(await makeCopy(project, { base, patch: '' }, copy, { shares: false }));
+  const inodes = (root: string) =>
+    readdirSync(root, { recursive: true, withFileTypes: true }).flatMap((entry) =>
+      entry.isFile() ? [lstatSync(join(entry.parentPath, entry.name)).ino] : [],
+    );
+  const theirs = new Set(inodes(project));
+  expect(inodes(copy).filter((inode) => theirs.has(inode))).toEqual([]);
+  expect(git(copy, 'status', '--porcelain')).toBe('');
+  await rm(folder, { recursive: true });
+});
