@@ -28,7 +28,8 @@ export async function killCommands(
   mkdirSync(root, { recursive: true });
   const lives: Life[] = [];
   for (let n = 0; n < kills; n++) {
-    const when = random(5);
+    // In turns, so that each kind is there however slow the machine and few the kills.
+    const when = n % 5;
     const life = await (when === 0
       ? killedEarly(order, random(START_MS))
       : killedAfter(order, when < 3 ? 'ready\n' : 'intended\n', random(LIFE_MS)));

@@ -24,6 +24,17 @@ function parentOf(pid: number): number {
   }
 }
 
+/** A shim that has said that it is ready sleeps until its command comes; what it does before does not sleep. */
+function awaitsCommand(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const isAsleep = stat[stat.lastIndexOf(')') + 2] === 'S';
+    return isAsleep && Number(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8')) >= 800;
+  } catch {
+    return false;
+  }
+}
+
 const openOf = (pid: number): readonly string[] =>
   readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
     try {
@@ -111,7 +122,7 @@ const shimsOf = (shell: number) => processesWith('odin-exec').filter((pid) => pa
   });
 
   test('DURABILITY 7: runs once when its shim is held up before it begins; the next one does not wait for it', async () => {
-    const launcher = openLauncher(findProcessLimit(), MAX_PROCESSES, 200);
+    const launcher = openLauncher(findProcessLimit(), MAX_PROCESSES, 1_000);
     const order = (name: string) => ({
       dir: join(bench.home, name),
       argv: ['/bin/bash', '-c', `echo ${name} >> held`],
@@ -122,7 +133,7 @@ const shimsOf = (shell: number) => processesWith('odin-exec').filter((pid) => pa
     const before = shells();
     await (await launcher.start(order('first')))?.gone;
     const [shell = 0] = shells().filter((pid) => !before.includes(pid));
-    await until(() => shimsOf(shell).length === 1);
+    await until(() => shimsOf(shell).length === 1 && shimsOf(shell).every(awaitsCommand));
     const [shim = 0] = shimsOf(shell);
     process.kill(shim, 'SIGSTOP');
     const second = await launcher.start(order('second'));
