@@ -21,7 +21,10 @@ const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 const NOT_RUN = 128;
 
 const GIT = `git ${SAFE.join(' ')} --no-pager`;
-/** A line is a number, a commit and a folder; the answer is the number and the exit code. The last subshell collects what has ended. */
+/**
+ * A line is a number, a commit and a folder; the answer is the number and the exit code. The last subshell collects what has ended. What it
+ * has written goes with it, also when its process was killed: a patch may hold a secret.
+ */
 const LOOP = `
 while IFS=' ' read -r id commit folder; do
   {
@@ -30,7 +33,8 @@ while IFS=' ' read -r id commit folder; do
   } &
   ( : )
 done
-wait`;
+wait
+rm -rf "$1"`;
 
 export function openPatchShell(): PatchShell {
   const waiting = new Map<number, (code: number) => void>();

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -22,6 +24,7 @@ import {
   workingCopies,
 } from '../../../orchestrator/batch/working-copy.ts';
 import { git, makeRepository } from '../../support/batch-world.ts';
+import { until } from '../../support/until.ts';
 
 test('O19: a task’s copy is the commit as git has it, shares no file with the repository, and its patch is what was changed', async () => {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'odin-copies-')));
@@ -112,6 +115,29 @@ test('SAFETY 2.4: a patch is taken without running what a repository inside of t
     expect(existsSync(ran)).toBe(false);
   } finally {
     await patches.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('SAFETY 6: nothing of a patch stays behind when the process that takes it is killed', async () => {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'odin-killed-')));
+  const module = new URL('../../../orchestrator/batch/patch-shell.ts', import.meta.url).href;
+  const program = `
+    const { openPatchShell } = await import(${JSON.stringify(module)});
+    await openPatchShell().patchOf('/', 'HEAD');
+    console.log('taken');
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    env: { PATH: process.env['PATH'], TMPDIR: folder },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    await once(child.stdout, 'data');
+    expect(readdirSync(folder)).toHaveLength(1);
+    child.kill('SIGKILL');
+    await until(() => readdirSync(folder).length === 0);
+  } finally {
+    child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
   }
 });
