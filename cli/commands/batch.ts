@@ -5,6 +5,7 @@ import { basename, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { BatchRunner } from '../../orchestrator/batch/runner.ts';
 import type { BatchStatus } from '../../orchestrator/batch/store.ts';
+import type { BatchProject } from '../../orchestrator/batch/submit.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { UserError } from '../../shared/outcome.ts';
 import { batchExitCode, countsText, createProgress } from '../batch-progress.ts';
@@ -49,7 +50,7 @@ export async function submitBatch(file: string, options: SubmitBatchOptions, ver
   return await withBatches(async (batches) => {
     const { store, queueOf, place } = batches;
     const config = await settingsOf(place);
-    const { bid, isNew, roots } = await submit(store, queueOf, {
+    const { bid, isNew, projects } = await submit(store, queueOf, {
       tasks,
       name,
       cwd: place.cwd,
@@ -71,10 +72,10 @@ export async function submitBatch(file: string, options: SubmitBatchOptions, ver
       report(before, options.json === true);
       return batchExitCode(before);
     }
-    const run = options.detach === true ? 0 : (options.run ?? ((await areServed(batches, roots)) ? 0 : RUN_HERE));
-    if (options.detach !== true) return await attend(batches, bid, roots, { ...options, run }, version);
+    const run = options.detach === true ? 0 : (options.run ?? ((await areServed(batches, projects)) ? 0 : RUN_HERE));
+    if (options.detach !== true) return await attend(batches, bid, projects, { ...options, run }, version);
     process.stdout.write(options.json === true ? jsonLine({ batch: bid, isNew }) : `${bid}\n`);
-    if (!(await areServed(batches, roots))) tell(nobodyText(bid));
+    if (!(await areServed(batches, projects))) tell(nobodyText(bid));
     return EXIT.completed;
   });
 }
@@ -99,9 +100,9 @@ export async function retryBatch(
     await addJobs(store, queueOf, bid);
     tell(begun === 0 ? 'There is nothing to retry: what is done is completed.' : `${begun} tasks begin anew.`);
     if (options.detach === true) return EXIT.completed;
-    const roots = await projectsOf(batches, bid);
-    const run = options.run ?? ((await areServed(batches, roots)) ? 0 : RUN_HERE);
-    return await attend(batches, bid, roots, { ...options, run }, version);
+    const projects = await projectsOf(batches, bid);
+    const run = options.run ?? ((await areServed(batches, projects)) ? 0 : RUN_HERE);
+    return await attend(batches, bid, projects, { ...options, run }, version);
   });
 }
 
@@ -114,16 +115,14 @@ async function readTaskFile(file: string): Promise<string> {
   }
 }
 
-const projectsOf = async ({ store }: Batches, bid: string): Promise<readonly string[]> =>
-  (await import('../../orchestrator/batch/submit.ts')).rootsOf(store, bid);
+const projectsOf = async ({ store }: Batches, bid: string): Promise<readonly BatchProject[]> =>
+  (await import('../../orchestrator/batch/submit.ts')).projectsOf(store, bid);
 
-/** Whether there is a worker for each of these projects. */
-async function areServed({ handle }: Batches, roots: readonly string[]): Promise<boolean> {
-  const { beat } = await import('../../orchestrator/batch/workers.ts');
-  const workers = (await beat(handle.client, null)).filter(
-    ({ roles, draining }) => roles.includes('batch') && !draining,
-  );
-  return roots.every((root) => workers.some((worker) => worker.roots.includes(root)));
+/** Whether there is a worker for each of these projects that may do what the tasks in it do. */
+async function areServed({ handle }: Batches, projects: readonly BatchProject[]): Promise<boolean> {
+  const { beat, serves } = await import('../../orchestrator/batch/workers.ts');
+  const workers = await beat(handle.client, null);
+  return projects.every((project) => workers.some((worker) => serves(worker, 'batch', project)));
 }
 
 const nobodyText = (bid: string): string =>
@@ -133,13 +132,13 @@ const nobodyText = (bid: string): string =>
 async function attend(
   batches: Batches,
   bid: string,
-  roots: readonly string[],
+  projects: readonly BatchProject[],
   options: RunTasksOptions,
   version: string,
 ): Promise<number> {
   const { store } = batches;
-  const runner = (options.run ?? 0) > 0 ? await runHere(batches, roots, options, version) : null;
-  if (runner === null && !(await areServed(batches, roots))) tell(nobodyText(bid));
+  const runner = (options.run ?? 0) > 0 ? await runHere(batches, projects, options, version) : null;
+  if (runner === null && !(await areServed(batches, projects))) tell(nobodyText(bid));
   const progress = createProgress(process.stderr);
   const detached = new AbortController();
   const offInterrupt = onInterrupt(() => detached.abort());
@@ -182,7 +181,7 @@ const pause = (signal: AbortSignal): Promise<void> =>
 
 async function runHere(
   batches: Batches,
-  roots: readonly string[],
+  projects: readonly BatchProject[],
   options: RunTasksOptions,
   version: string,
 ): Promise<BatchRunner> {
@@ -193,7 +192,7 @@ async function runHere(
     false,
   );
   return batches.run({
-    projects: new Map(roots.map((root) => [root, root])),
+    projects: new Map(projects.map(({ root }) => [root, root])),
     access: 'edit',
     permission,
     models,

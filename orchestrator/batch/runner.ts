@@ -119,7 +119,15 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
 
   const info = () => ({
     ...{ id, host: hostname(), ...selfIdentity(), version: options.version, roles: [...options.roles] },
-    ...{ roots: [...projects.keys()], concurrency, running: running.size, done, draining, since },
+    ...{
+      roots: [...projects.keys()],
+      access: options.access,
+      concurrency,
+      running: running.size,
+      done,
+      draining,
+      since,
+    },
   });
 
   const refuse = (job: string, why: string): 'done' => {

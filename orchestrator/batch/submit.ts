@@ -10,7 +10,7 @@ import { createScrub } from '../../shared/scrub.ts';
 import { canonical } from '../jobs/sign-job.ts';
 import { findRoot } from '../workspace.ts';
 import { commitOf, repositoryOf } from './git.ts';
-import { addJobs, type QueueOf } from './jobs.ts';
+import { type Access, accessOf, addJobs, type QueueOf } from './jobs.ts';
 import { refuse, type WrittenTask } from './read-tasks.ts';
 import type { BatchStore } from './store.ts';
 import { type Task, timeoutMsOf } from './task.ts';
@@ -31,8 +31,7 @@ export interface Submitted {
   readonly bid: string;
   /** False: it was there already, and what is not done goes on. */
   readonly isNew: boolean;
-  /** The projects of its tasks. */
-  readonly roots: readonly string[];
+  readonly projects: readonly BatchProject[];
 }
 
 /** Throws UserError with a line for each mistake; then nothing is stored. */
@@ -45,13 +44,20 @@ export async function submitBatch(store: BatchStore, queueOf: QueueOf, submissio
   const placed = known === null ? await placeTasks(submission) : [];
   const isNew = await store.create({ bid, hash, name, root: here, caps, tasks: placed });
   await addJobs(store, queueOf, bid, { fresh: isNew });
-  return { bid, isNew, roots: await rootsOf(store, bid) };
+  return { bid, isNew, projects: await projectsOf(store, bid) };
 }
 
-/** The projects of a batch's tasks. */
-export async function rootsOf(store: BatchStore, bid: string): Promise<readonly string[]> {
-  const tasks = await store.tasksOf(bid, await store.items(bid));
-  return [...new Set(tasks.flatMap((task) => task?.root ?? []))];
+/** A project of a batch's tasks; edit: one of them writes. */
+export interface BatchProject {
+  readonly root: string;
+  readonly access: Access;
+}
+
+export async function projectsOf(store: BatchStore, bid: string): Promise<readonly BatchProject[]> {
+  const tasks = (await store.tasksOf(bid, await store.items(bid))).filter((task) => task !== null);
+  const written = new Set(tasks.filter((task) => accessOf(task) === 'edit').map(({ root }) => root));
+  const roots = new Set(tasks.map(({ root }) => root));
+  return [...roots].map((root) => ({ root, access: written.has(root) ? 'edit' : 'read' }));
 }
 
 async function placeTasks({ tasks, name, cwd, defaults }: Submission): Promise<readonly Task[]> {

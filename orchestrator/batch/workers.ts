@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { keys } from '../keys.ts';
 import type { OdinRedis } from '../redis.ts';
+import type { Access } from './jobs.ts';
 
 const workerSchema = z.object({
   id: z.string(),
@@ -32,6 +33,13 @@ export interface SeenWorker extends WorkerInfo {
 export const BEAT_MS = 2_000;
 /** A worker that was silent for so long does not count as there. */
 const GONE_MS = 15_000;
+
+/** Whether it takes work of this kind in the project; `access` is what the work needs. */
+export const serves = (
+  { roles, roots, draining, access: most = 'edit' }: SeenWorker,
+  role: 'agents' | 'batch',
+  { root, access }: { readonly root: string; readonly access: Access },
+): boolean => roles.includes(role) && roots.includes(root) && !draining && (most === 'edit' || access === 'read');
 
 /** Those that are there; with `self`, that one gives a sign of life first. */
 export async function beat(redis: OdinRedis, self: WorkerInfo | null): Promise<readonly SeenWorker[]> {

@@ -5,6 +5,8 @@ import type { Script } from '../../../llm/scripted/script.ts';
 import { applyPatch, branchOf } from '../../../orchestrator/batch/git.ts';
 import { accessOf } from '../../../orchestrator/batch/jobs.ts';
 import { taskHash } from '../../../orchestrator/batch/store.ts';
+import { projectsOf } from '../../../orchestrator/batch/submit.ts';
+import { beat, serves } from '../../../orchestrator/batch/workers.ts';
 import { signJob } from '../../../orchestrator/jobs/sign-job.ts';
 import { batchQueue, PREFIX } from '../../../orchestrator/keys.ts';
 import { type BatchWorld, git, withBatchWorld } from '../../support/batch-world.ts';
@@ -262,7 +264,13 @@ describe('SAFETY 6: what a worker is given', () => {
       await world.run({ projects: new Map([['/elsewhere', world.project]]) });
       await until(async () => Boolean(await resultOf(world, bid, 'reads')));
       expect(await resultOf(world, bid, 'writes')).toBeNull();
+      const project = { root: world.project, access: 'edit' } as const;
+      expect(await projectsOf(world.store, bid)).toEqual([project]);
+      const isServed = async (access: 'edit' | 'read') =>
+        (await beat(world.handle.client, null)).some((worker) => serves(worker, 'batch', { ...project, access }));
+      expect([await isServed('edit'), await isServed('read')]).toEqual([false, true]);
       await world.run();
+      expect(await isServed('edit')).toBe(true);
       expect((await world.ended(bid)).counts.completed).toBe(2);
     });
   });
