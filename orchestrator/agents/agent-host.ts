@@ -227,11 +227,20 @@ export function startAgent(
     return null;
   };
 
-  /** Those of an earlier thread go on: the new one hears of their ends. */
-  const runTools = async (calls: readonly ToolCallSummary[]): Promise<void> => {
+  let starting: Promise<unknown> = Promise.resolve();
+
+  /** One step after the other: what a lost thread had asked for last may still begin when the new one asks for the same. */
+  const runTools = (calls: readonly ToolCallSummary[]): Promise<void> => {
+    const started = starting.then(() => startTools(calls));
+    starting = started.catch(() => {});
+    return started;
+  };
+
+  /** Those of an earlier thread go on, the new one hears of their ends; some of these may be on their way to it. */
+  const startTools = async (calls: readonly ToolCallSummary[]): Promise<void> => {
     const fresh = calls.filter(({ op }) => !running.has(op));
-    const started = await startToolStep(deps, start, tools, fresh, [...events], toolsAbort.signal);
-    for (const call of started) {
+    const known = [...events, ...(link?.pending.values() ?? [])];
+    for (const call of await startToolStep(deps, start, tools, fresh, known, toolsAbort.signal)) {
       running.set(call.call.op, call);
       void call.settled.then(() => running.delete(call.call.op));
     }
