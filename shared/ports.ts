@@ -47,6 +47,13 @@ export interface ModelProvider {
   readonly name: string;
   stream(request: ModelRequest, options: ModelCallOptions): Promise<Outcome<ModelAnswer>>;
   listModels(signal: AbortSignal): Promise<Outcome<readonly string[]>>;
+  /** For a call of about so many tokens that another client makes: waits for its turn; null when the signal aborts before. Absent: no limits. */
+  permit?(tokens: number, signal: AbortSignal): Promise<CallPermit | null>;
+}
+
+export interface CallPermit {
+  /** The call is over. `tokens`: those it took; null when nobody knows. */
+  done(tokens: number | null): void;
 }
 
 export interface SmallPrompt {

@@ -5,6 +5,7 @@ import type { BudgetedCall, PlannerBudget } from '../../agent/loop-deps.ts';
 import type { TokenMemory } from '../../llm/context/token-estimate.ts';
 import { type ModelTable, priceFor } from '../../llm/model-info.ts';
 import type { EventOf, JournalEvent, LimitKind } from '../../shared/events.ts';
+import type { CallPermit } from '../../shared/ports.ts';
 import { type Spending, tokensIn } from '../../shared/spending.ts';
 import type { State } from '../../shared/state.ts';
 import {
@@ -36,6 +37,8 @@ export interface BudgetDeps {
   readonly memory: { readonly state: State; readonly tokens: TokenMemory };
   record(event: JournalEvent): void;
   now(): number;
+  /** Of a subagent, whose thread asks the model by itself: its turn within the provider's limits. */
+  permit?(model: string, tokens: number, signal: AbortSignal): Promise<CallPermit | null | undefined>;
 }
 
 export type RoomOrLimit = Reservation | { readonly limit: LimitKind; readonly message: string };
@@ -121,6 +124,21 @@ export function openMessageBudget(
     );
   };
 
+  /** The permit is given back with the room. */
+  const permitted = async (call: BudgetedCall, signal: AbortSignal): Promise<RoomOrLimit | null> => {
+    const given = await room(call, signal);
+    if (given === null || 'limit' in given) return given;
+    const permit = await deps.permit?.(call.model, call.inputTokens, signal).catch(() => undefined);
+    if (permit === null) given.settle(NOTHING);
+    if (!permit) return permit === null ? null : given;
+    const settle = (cost: Amount) => {
+      const { input, cacheRead, output } = memory.state.usage;
+      permit.done(cost.tokens === 0 ? null : input - cacheRead + output);
+      given.settle(cost);
+    };
+    return { maxOutputTokens: given.maxOutputTokens, settle };
+  };
+
   let planner: { readonly room: Reservation; readonly before: Amount } | null = null;
 
   const orRecorded = (given: RoomOrLimit | null): number | null => {
@@ -149,7 +167,7 @@ export function openMessageBudget(
       settlePlanner();
       asked += 1;
       const own = asked;
-      const given = room(call, signal);
+      const given = deps.permit ? permitted(call, signal) : room(call, signal);
       if (!(given instanceof Promise)) return orRecorded(given);
       return given.then((later) => {
         if (own === asked) return orRecorded(later);

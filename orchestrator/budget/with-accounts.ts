@@ -5,7 +5,7 @@ import { costOf } from '../../llm/model-info.ts';
 import type { EventOf, JournalEvent } from '../../shared/events.ts';
 import { createSmallModel } from '../small-model.ts';
 import type { GivenTurnDeps, UnhookedTurnDeps } from '../turn.ts';
-import { openMessageBudget } from './message-budget.ts';
+import { type BudgetDeps, openMessageBudget } from './message-budget.ts';
 
 /** `past` are the message's events so far. */
 export function withAccounts(
@@ -14,7 +14,10 @@ export function withAccounts(
   past: readonly JournalEvent[],
 ): UnhookedTurnDeps {
   const { budgetPolicy, ...deps } = given;
-  const budget = openMessageBudget({ ...deps, budget: budgetPolicy }, start, past);
+  const isAgent = budgetPolicy.message !== undefined;
+  const permit: BudgetDeps['permit'] = async (model, tokens, signal) =>
+    (await deps.provider(model)).permit?.(tokens, signal);
+  const budget = openMessageBudget({ ...deps, budget: budgetPolicy, ...(isAgent ? { permit } : {}) }, start, past);
   const smallModel = createSmallModel({
     model: start.smallModel,
     provider: (model) => deps.provider(model),

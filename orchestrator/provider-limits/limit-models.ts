@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ulid } from '../../shared/ids.ts';
 import type { Usage } from '../../shared/messages.ts';
 import { cancelled } from '../../shared/outcome.ts';
-import type { ModelProvider } from '../../shared/ports.ts';
+import type { CallPermit, ModelProvider } from '../../shared/ports.ts';
 import type { ModelPair } from '../api.ts';
 import { keys } from '../keys.ts';
 import type { OdinRedis } from '../redis.ts';
@@ -46,25 +46,36 @@ function limited(
   const places = [calls, waiting, buckets];
   const back = (id: string, more: number) => redis.opermitback(places, [id, tokensPerMinute, more]).catch(() => 0);
 
+  /** `tokens` is a guess: the bucket is set right when the call is over. */
+  const permit = async (tokens: number, signal: AbortSignal): Promise<CallPermit | null> => {
+    const id = ulid();
+    const args = [id, isInteractive ? 1 : 0, concurrency, requestsPerMinute, tokensPerMinute, tokens, LEASE_MS];
+    const ask = () => redis.opermit(places, args);
+    for (let ms = await ask(); ms > 0; ms = await ask()) {
+      // Not all at the same moment, or the one nearest to Redis would always be first.
+      const pause = Math.min(ms, LONGEST_WAIT_MS) * (1 + Math.random() / 2);
+      await delay(pause, undefined, { signal }).catch(() => {});
+      if (!signal.aborted) continue;
+      await back(id, 0);
+      return null;
+    }
+    const timer = setInterval(() => void ask().catch(() => {}), LEASE_MS / 3).unref();
+    return {
+      done(took) {
+        clearInterval(timer);
+        void back(id, (took ?? tokens) - tokens);
+      },
+    };
+  };
+
   return {
     name: provider.name,
     listModels: (signal) => provider.listModels(signal),
+    permit,
     async stream(request, options) {
-      const id = ulid();
-      // Guessed from its length: the bucket is set right when the call is over.
-      const tokens = tokensPerMinute > 0 ? Math.ceil(JSON.stringify(request.messages).length / 4) : 0;
-      const args = [id, isInteractive ? 1 : 0, concurrency, requestsPerMinute, tokensPerMinute, tokens, LEASE_MS];
-      const ask = () => redis.opermit(places, args);
-      const { signal } = options;
-      for (let ms = await ask(); ms > 0; ms = await ask()) {
-        // Not all at the same moment, or the one nearest to Redis would always be first.
-        const pause = Math.min(ms, LONGEST_WAIT_MS) * (1 + Math.random() / 2);
-        await delay(pause, undefined, { signal }).catch(() => {});
-        if (!signal.aborted) continue;
-        await back(id, 0);
-        return cancelled();
-      }
-      const timer = setInterval(() => void ask().catch(() => {}), LEASE_MS / 3).unref();
+      const guess = tokensPerMinute > 0 ? Math.ceil(JSON.stringify(request.messages).length / 4) : 0;
+      const permitted = await permit(guess, options.signal);
+      if (permitted === null) return cancelled();
       let used: Usage | undefined;
       try {
         const outcome = await provider.stream(request, {
@@ -77,9 +88,7 @@ function limited(
         if (outcome.ok) used = outcome.value.usage;
         return outcome;
       } finally {
-        clearInterval(timer);
-        const took = used === undefined ? tokens : used.input - used.cacheRead + used.output;
-        void back(id, took - tokens);
+        permitted.done(used === undefined ? null : used.input - used.cacheRead + used.output);
       }
     },
   };

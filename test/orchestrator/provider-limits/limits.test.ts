@@ -150,7 +150,11 @@ describe('issue 7: all processes share the limits of a provider', () => {
   test('limits in the user’s settings hold for a run, and without any the models are as they were', async () => {
     let now = 0;
     let most = 0;
-    const script: Script = async ({ userText }) => {
+    const script: Script = async ({ userText, system, stepOfMessage }) => {
+      if (userText.includes('split') && !system.includes('You are a subagent') && stepOfMessage === 0) {
+        const call = (n: number) => ({ name: 'AgentTool', args: { title: `agent ${n}`, prompt: 'Answer.' } });
+        return { toolCalls: [1, 2, 3].map(call) };
+      }
       now += 1;
       most = Math.max(most, now);
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -163,6 +167,10 @@ describe('issue 7: all processes share the limits of a provider', () => {
       const ask = () => world.ask(odin, odin.newSession(), { mode: 'ask', body: 'question' });
       const runs = await Promise.all([ask(), ask(), ask()]);
       expect(runs.map((events) => events.at(-1)?.type)).toEqual(['AgentDone', 'AgentDone', 'AgentDone']);
+      expect(most).toBe(1);
+      // Agents ask from threads of their own.
+      const split = await world.ask(odin, odin.newSession(), { mode: 'ask', body: 'split' });
+      expect(split.filter(({ type }) => type === 'AgentEnded')).toHaveLength(3);
       expect(most).toBe(1);
     });
     await withModels(script, async ({ models, redis }) => {
