@@ -101,7 +101,7 @@ export async function packClone(folder: string): Promise<void> {
 
 const cloneFailed = (message: string) => fail('failed', 'no_working_copy', message);
 
-export const STAGE = ['add', '--all'] as const;
+const STAGE = ['add', '--all'] as const;
 /** Says as one patch what is staged and not as in a commit, whose name comes next and then `--`. */
 export const STAGED_PATCH = [
   ...['diff', '--cached', '--binary', '--no-renames', '--full-index', '--no-ext-diff', '--no-textconv', '--no-color'],

@@ -10,7 +10,7 @@ import { fail, type Outcome, ok } from '../../../shared/outcome.ts';
 import type { Scrub } from '../../../shared/scrub.ts';
 import { isSecretFile } from '../../../tools/protected-paths.ts';
 import { removeTree } from '../../batch/copy-tree.ts';
-import { commitOf, filesOf, firstLine, git, makeClone, STAGE, STAGED_PATCH } from '../../batch/git.ts';
+import { commitOf, filesOf, firstLine, git, makeClone, STAGED_PATCH, stage } from '../../batch/git.ts';
 
 export const MAX_PATCH_BYTES = 8 * 1024 * 1024;
 
@@ -69,7 +69,7 @@ export async function describeCopy(repository: string, scrub: Scrub): Promise<Ou
   if (!scratch.ok) return scratch;
   const { folder, args } = scratch.value;
   try {
-    const added = await git(repository, [...args, ...STAGE]);
+    const added = await stage(repository, args);
     if (added.code !== 0)
       return refused('no_patch', `what was changed in ${repository} cannot be read: ${firstLine(added)}`);
     const diff = await git(repository, [...args, ...STAGED_PATCH, base, '--']);
@@ -140,7 +140,7 @@ const treeFile = (folder: string): string => `${folder}.tree`;
 
 /** What was changed in a copy since it was made; '' when nothing was. Holds no secret and is not without end. */
 export async function takePatch(folder: string, tree: string, scrub: Scrub): Promise<Outcome<string>> {
-  const added = await git(folder, STAGE);
+  const added = await stage(folder);
   const diff = await git(folder, [...STAGED_PATCH, tree, '--']);
   if (added.code !== 0 || diff.code !== 0) {
     return refused('no_patch', `What it changed cannot be read: ${firstLine(added.code === 0 ? diff : added)}`);
