@@ -4,8 +4,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../../llm/scripted/script.ts';
+import type { OpenOptions } from '../../../orchestrator/api.ts';
 import type { StreamEvent } from '../../../shared/stream-events.ts';
-import { only, withWorld } from '../../support/odin-world.ts';
+import { only, type World, withWorld } from '../../support/odin-world.ts';
+import { until } from '../../support/until.ts';
 
 /** Threads start several times in a test. */
 const TIMEOUT_MS = 180_000;
@@ -34,11 +36,16 @@ const script =
     };
   };
 
-async function run(how: string, agentThreads: { readonly silentMs?: number; readonly memoryMb?: number }) {
+async function run(
+  how: string,
+  agentThreads: { readonly silentMs?: number; readonly memoryMb?: number },
+  hooksIn: (world: World) => OpenOptions['hooks'] = () => [],
+) {
   return withWorld({ script: script(how), files: { 'odd.txt': 'one\n', 'even.txt': 'one\n' } }, async (world) => {
     const odin = await world.open({
       permission: { mode: 'accept-edits', timeoutMs: null },
       agentThreads: { workerUrl, ...agentThreads },
+      hooks: hooksIn(world) ?? [],
     });
     const sid = odin.newSession();
     const events = await world.ask(odin, sid, { mode: 'edit', body: 'two agents' });
@@ -75,6 +82,23 @@ for (const [how, options] of [
     TIMEOUT_MS,
   );
 }
+
+test(
+  'C3 C5 O25: a call that ends after its thread was lost, and before the next one asks for it, has one result',
+  async () => {
+    const isLost = (line: string) => line.startsWith('the thread of an agent was lost');
+    const heldUp = ({ logged }: World) => [
+      { name: 'held up', timeoutMs: TIMEOUT_MS, toolResult: () => until(() => logged.some(isLost)) },
+    ];
+    const { events, odd, difference } = await run('late', {}, heldUp);
+    expect(only(events, 'AgentDone')).toMatchObject({ status: 'completed' });
+    const results = events.flatMap((event) =>
+      event.type === 'ToolResult' && event.agent === 'a1-1-1' ? [`${event.tool} ${event.status}`] : [],
+    );
+    expect([results, odd, difference]).toEqual([['ReadFile ok', 'EditTool ok'], 'two\n', null]);
+  },
+  TIMEOUT_MS,
+);
 
 test(
   'C3 O19: an agent that loses every thread is reported as crashed; its neighbour, the message and the next one go on',
