@@ -7,14 +7,14 @@ import { UserError } from '../../shared/outcome.ts';
 import { canonical } from '../jobs/sign-job.ts';
 import { keys } from '../keys.ts';
 import type { OdinRedis } from '../redis.ts';
-import { type Task, taskSchema } from './task.ts';
+import { type Task, taskId, taskSchema } from './task.ts';
 
 /** failed: it ran and failed, or could not run. limit: a limit stopped it. skipped: it waited for one that was not completed. */
 export const ITEM_STATUSES = ['completed', 'failed', 'limit', 'cancelled', 'skipped'] as const;
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
 const resultSchema = z.object({
-  id: z.string(),
+  id: taskId,
   line: z.number(),
   status: z.enum(ITEM_STATUSES),
   /** How its message ended, or why it never had one. */

@@ -5,12 +5,14 @@ import { MODES } from '../../shared/modes.ts';
 
 const count = (most: number) => z.int().min(1).max(most);
 
+/** A task's name; files are named after it, so what comes from Redis is checked as well. */
+export const taskId = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, ".", "_" or "-"');
+
 /** What a line may hold. Closed: an unknown key is an error. */
 export const taskLineSchema = z.strictObject({
-  id: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, ".", "_" or "-"')
-    .optional(),
+  id: taskId.optional(),
   prompt: z.string().trim().min(1, 'must not be empty').max(100_000),
   mode: z.enum(MODES).optional(),
   repo: z.string().min(1).optional(),
@@ -37,7 +39,7 @@ export type TaskLine = z.infer<typeof taskLineSchema>;
 
 /** A task as it is kept in Redis. Jobs name it by its hash, so that it cannot be changed there without the key. */
 export const taskSchema = z.strictObject({
-  id: z.string(),
+  id: taskId,
   line: z.int().positive(),
   prompt: z.string(),
   mode: z.enum(MODES),

@@ -113,7 +113,8 @@ async function judge(project: string, home: string, sid: string): Promise<readon
       if (event.type === 'AgentDone') break;
     }
     const ends = events.flatMap((event) => (event.type === 'AgentEnded' ? [event.end] : []));
-    if (ends.length !== AGENTS || ends.some((end) => end !== 'completed')) findings.push(`agents ended: ${ends}`);
+    if (ends.length !== AGENTS || ends.some((end) => end !== 'completed'))
+      findings.push(`agents ended: ${ends.join()}`);
     for (let n = 0; n < AGENTS; n++) {
       const tokens = readFileSync(join(project, `f${n}.txt`), 'utf8').match(/^token .*$/gm) ?? [];
       const wanted = Array.from({ length: EDITS }, (_, k) => `token ${n}.${k}`);

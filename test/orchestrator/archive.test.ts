@@ -159,10 +159,10 @@ test('O4, E14: who archives a session that another process archives waits, and f
   const log = await readLog(redis, sid, '0');
   const steps: string[] = [];
   const watched = Object.create(redis) as OdinRedis;
-  watched.hgetall = ((key: string) => {
+  watched.hgetall = (key: string) => {
     if (key === keys.session(sid).meta) steps.push('second reads');
     return redis.hgetall(key);
-  }) as OdinRedis['hgetall'];
+  };
   const second: Promise<unknown>[] = [];
   const first = await archiveSession(place(), sid, (step) => {
     if (step === 'written') second.push(archiveSession({ redis: watched, home: server.home }, sid));

@@ -10,8 +10,7 @@ test('DURABILITY 2: an owner whose waiting read Redis ends with an error hears w
   const redis = handle.client;
   const heard: string[] = [];
   const control = await openControl(handle, 'ws', ({ sid }) => void heard.push(sid));
-  const blocked = async () =>
-    /^id=(\d+) .* cmd=xread /m.exec(String(await redis.call('CLIENT', 'LIST')))?.[1] ?? null;
+  const blocked = async () => /^id=(\d+) .* cmd=xread /m.exec(String(await redis.call('CLIENT', 'LIST')))?.[1] ?? null;
   try {
     await until(async () => (await blocked()) !== null);
     // What a failover does to it.

@@ -83,9 +83,9 @@ test('Sessions of a workspace are listed with title and status, and belong to it
   expect(await inbox.last()).toBeNull();
   const [idle, running, queued] = [ulid(), ulid(), ulid()];
   await inbox.submit(ask(idle, '  Fix the tests\nall of them'));
-  await (await claimed(client, idle, 1)).journal.finish(done(1));
+  await (await claimed(client, idle, 1, '0', ws)).journal.finish(done(1));
   await inbox.submit(ask(running, 'x'.repeat(200)));
-  await claimed(client, running, 1);
+  await claimed(client, running, 1, '0', ws);
   await inbox.submit(ask(queued, 'later'));
   await inbox.submit(ask(queued, 'and later'));
   const sessions = new Map((await inbox.sessions()).map((session) => [session.sid, session]));

@@ -46,8 +46,9 @@ export async function claimed(
   sid: string,
   seq: number,
   after = '0',
+  ws = WS,
 ): Promise<Extract<ClaimResult, { status: 'ok' }>> {
-  const result = await claimSession(redis, { sid, seq, ws: WS, after, claim: claimEvent(seq) });
+  const result = await claimSession(redis, { sid, seq, ws, after, claim: claimEvent(seq) });
   if (result.status !== 'ok') throw new Error(`Message ${seq} of ${sid} is ${result.status}.`);
   return result;
 }

@@ -4,7 +4,7 @@
 
 import * as z from 'zod';
 import { patchOp } from '../../../shared/agents.ts';
-import { defineTool, type Gate, type Tool, type ToolResponse } from '../../../shared/define-tool.ts';
+import { defineTool, type Tool, type ToolResponse } from '../../../shared/define-tool.ts';
 import { type EventOf, inlineOf, type JournalEvent, type QuestionPath, settledKindOf } from '../../../shared/events.ts';
 import type { ResolvedPath } from '../../../shared/files-port.ts';
 import { sha256 } from '../../../shared/ids.ts';
@@ -100,7 +100,7 @@ const patchTool = (files: Files, placed: readonly Placed[]): Tool =>
     async preHook(_args, ctx) {
       const gates = placed.map(({ resolved }) => pathGate('write', resolved, ctx.root, ctx.mode));
       const denied = gates.find((gate) => gate.verdict === 'deny');
-      if (denied) return denied as Gate<Args>;
+      if (denied) return denied;
       const asked = gates.flatMap((gate) => (gate.verdict === 'ask' ? [gate] : []));
       if (asked.length === 0) return { verdict: 'allow' };
       const paths: readonly QuestionPath[] = asked.flatMap((gate) => gate.paths);

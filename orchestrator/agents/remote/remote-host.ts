@@ -313,7 +313,7 @@ function ofMessage(event: JournalEvent, seq: number): JournalEvent {
     ...('op' in event && event.op !== undefined ? { op: named(event.op) } : {}),
     ...('seq' in event ? { seq } : {}),
     ...('calls' in event ? { calls: event.calls.map((call) => ({ ...call, op: named(call.op) })) } : {}),
-  } as JournalEvent;
+  };
 }
 
 function scopesOf(scope: Scope): readonly Scope[] {

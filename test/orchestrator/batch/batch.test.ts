@@ -8,7 +8,7 @@ import { taskHash } from '../../../orchestrator/batch/store.ts';
 import { projectsOf } from '../../../orchestrator/batch/submit.ts';
 import { beat, serves } from '../../../orchestrator/batch/workers.ts';
 import { signJob } from '../../../orchestrator/jobs/sign-job.ts';
-import { batchQueue, PREFIX } from '../../../orchestrator/keys.ts';
+import { batchQueue, keys, PREFIX } from '../../../orchestrator/keys.ts';
 import { type BatchWorld, git, withBatchWorld } from '../../support/batch-world.ts';
 import { until } from '../../support/until.ts';
 
@@ -46,6 +46,10 @@ describe('SPEC O19: a batch', () => {
       await Promise.all(runners.map((runner) => runner.drain(60_000)));
       const copies = `${world.home}-worktrees`;
       expect(existsSync(copies) ? readdirSync(copies) : []).toEqual([]);
+      // Files are named after tasks: a result with a name that is none is refused, whoever has put it there.
+      const forged = JSON.stringify({ ...result, id: '../../w4' });
+      await world.handle.client.hset(keys.batch(first.bid).results, 'w4', forged);
+      await expect(resultOf(world, first.bid, 'w4')).rejects.toThrow('must be 1 to 64 letters');
       // On a machine that stands still for seconds a task may change hands.
       expect(world.refused.filter((why) => !/used before|taken the task over/.test(why))).toEqual([]);
     });
