@@ -64,14 +64,15 @@ test('DURABILITY 12: 8 agents × 20 edits and an outside editor on one file: no 
 test('DURABILITY 12: an agent outlasts a burst of outside changes, and is told of one that does not end', async () => {
   bench = openFilesBench();
   const path = bench.put('busy.txt', 'mine: 0\ntheirs: 0\n');
-  let [n, burst] = [0, 25];
+  // Fewer than the tries that every change gets, so that it ends well on a machine of any speed.
+  let [n, burst] = [0, 15];
   const intend = async () => {
     if (burst-- > 0) outsideEdit(path, `theirs: ${n}\n`, `theirs: ${++n}\n`);
   };
   const add = (from: number) => ({ oldText: `mine: ${from}\n`, newText: `mine: ${from + 1}\n`, replaceAll: false });
   must(await bench.port.read(path));
   must(await bench.port.edit(path, [add(0)], intend));
-  expect(readFileSync(path, 'utf8')).toBe('mine: 1\ntheirs: 25\n');
+  expect(readFileSync(path, 'utf8')).toBe('mine: 1\ntheirs: 15\n');
   burst = Number.POSITIVE_INFINITY;
   const outcome = await bench.port.edit(path, [add(1)], intend);
   expect(codeOf(outcome)).toBe('conflict');
