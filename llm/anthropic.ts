@@ -9,6 +9,7 @@ import { classifyError } from './classify-error.ts';
 import { LIST_TIMEOUT_MS, type ProviderOptions, SILENT_LOGGER, secretsOf } from './provider-options.ts';
 import { runStream } from './run-stream.ts';
 import { type Watchdog, watchedFetch } from './stream-watchdog.ts';
+import { withoutEnvironment } from './without-environment.ts';
 
 const DEFAULT_BASE_URL = 'https://api.anthropic.com';
 
@@ -17,17 +18,22 @@ export function anthropicProvider(options: ProviderOptions): ModelProvider {
   const load = async () => {
     const { Anthropic } = await import('@anthropic-ai/sdk');
     // Everything that the SDK would else take from the environment or a credentials file is given here.
-    return new Anthropic({
-      apiKey: options.apiKey ?? 'none',
-      baseURL: options.baseURL ?? DEFAULT_BASE_URL,
-      maxRetries: 0,
-      // The watchdog owns time: it must be the first to fire.
-      timeout: 2 * 3_600_000,
-      logger: SILENT_LOGGER,
-      logLevel: 'off',
-      defaultHeaders: { ...keyHeaders(options), ...options.headers },
-      fetch: watchedFetch,
-    });
+    return withoutEnvironment(
+      () =>
+        new Anthropic({
+          apiKey: options.apiKey ?? 'none',
+          webhookKey: null,
+          baseURL: options.baseURL ?? DEFAULT_BASE_URL,
+          openTelemetry: false,
+          maxRetries: 0,
+          // The watchdog owns time: it must be the first to fire.
+          timeout: 2 * 3_600_000,
+          logger: SILENT_LOGGER,
+          logLevel: 'off',
+          defaultHeaders: { ...keyHeaders(options), ...options.headers },
+          fetch: watchedFetch,
+        }),
+    );
   };
   let loaded: ReturnType<typeof load> | undefined;
   const client = () => {

@@ -85,7 +85,7 @@ export function providerNamed(
       return withKey(
         'openai',
         'openai',
-        { env, keyEnv: 'OPENAI_API_KEY', stored },
+        { env, keyEnv: 'OPENAI_API_KEY', headers: openaiAccount(env), stored },
         {
           model: 'openai/gpt-6.1-sol',
           smallModel: 'openai/gpt-6-luna',
@@ -110,6 +110,16 @@ export function hasOtherOpenaiServer(env: Env): boolean {
   const url = env['OPENAI_BASE_URL'];
   if (!isSet(url)) return false;
   return !URL.canParse(url) || new URL(url).hostname !== 'api.openai.com';
+}
+
+/** Which of the accounts of a key pays. */
+function openaiAccount(env: Env): Record<string, string> | undefined {
+  const [organization, project] = [env['OPENAI_ORG_ID'], env['OPENAI_PROJECT_ID']];
+  if (!isSet(organization) && !isSet(project)) return undefined;
+  return {
+    ...(isSet(organization) ? { 'OpenAI-Organization': organization.trim() } : {}),
+    ...(isSet(project) ? { 'OpenAI-Project': project.trim() } : {}),
+  };
 }
 
 /** Opens a provider. Its SDK loads with the first call, not here. */
@@ -157,13 +167,15 @@ interface KeySource {
   readonly baseURL?: string | undefined;
   /** Where the service is when neither says it. */
   readonly fixed?: string;
+  /** For the provider's own service alone. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly stored: StoredKey | undefined;
 }
 
 function withKey(
   name: string,
   kind: ProviderKind,
-  { env, keyEnv, baseURL: fromEnv, fixed, stored }: KeySource,
+  { env, keyEnv, baseURL: fromEnv, fixed, headers, stored }: KeySource,
   defaults?: KnownProvider['defaults'],
 ): KnownProvider {
   const key = env[keyEnv];
@@ -175,6 +187,7 @@ function withKey(
     name,
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(baseURL === undefined ? {} : { baseURL }),
+    ...(headers === undefined || baseURL !== undefined ? {} : { headers }),
   };
   return {
     name,

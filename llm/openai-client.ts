@@ -1,9 +1,10 @@
-// Opens OpenAI's SDK for both of its APIs: nothing from the environment but what the options name, no retries, no console.
+// Opens OpenAI's SDK for both of its APIs: nothing from the environment, no retries, no console.
 
 import { type Outcome, ok } from '../shared/outcome.ts';
 import { classifyError } from './classify-error.ts';
 import { LIST_TIMEOUT_MS, type ProviderOptions, SILENT_LOGGER, secretsOf } from './provider-options.ts';
 import { watchedFetch } from './stream-watchdog.ts';
+import { withoutEnvironment } from './without-environment.ts';
 
 const DEFAULT_BASE_URL = 'https://api.openai.com/v1';
 
@@ -18,20 +19,25 @@ export function openaiClient(options: ProviderOptions): ReturnType<typeof open> 
 
 async function open(options: ProviderOptions) {
   const { OpenAI } = await import('openai');
-  return new OpenAI({
-    apiKey: options.apiKey ?? 'none',
-    adminAPIKey: null,
-    baseURL: options.baseURL ?? DEFAULT_BASE_URL,
-    // An organization is OpenAI's own: another server has no use for it.
-    ...(options.baseURL === undefined ? {} : { organization: null, project: null }),
-    maxRetries: 0,
-    // The watchdog owns time: it must be the first to fire.
-    timeout: 2 * 3_600_000,
-    logger: SILENT_LOGGER,
-    logLevel: 'off',
-    defaultHeaders: { ...(options.apiKey === undefined ? { authorization: null } : {}), ...options.headers },
-    fetch: watchedFetch,
-  });
+  const { apiKey, baseURL = DEFAULT_BASE_URL, headers } = options;
+  return withoutEnvironment(
+    () =>
+      new OpenAI({
+        apiKey: apiKey ?? 'none',
+        adminAPIKey: null,
+        organization: null,
+        project: null,
+        webhookSecret: null,
+        baseURL,
+        maxRetries: 0,
+        // The watchdog owns time: it must be the first to fire.
+        timeout: 2 * 3_600_000,
+        logger: SILENT_LOGGER,
+        logLevel: 'off',
+        defaultHeaders: { ...(apiKey === undefined ? { authorization: null } : {}), ...headers },
+        fetch: watchedFetch,
+      }),
+  );
 }
 
 /** The names of the models that the server lists. */
