@@ -154,7 +154,7 @@ function modelsThat(answered: Map<string, string[]>): ModelPair {
       return ok({
         parts: [{ type: 'text', text: 'Done.' }],
         stop: 'end',
-        usage: { ...NO_USAGE, inputTokens: 100, outputTokens: 2 },
+        usage: { ...NO_USAGE, input: 100, output: 2 },
         model: 'bench',
       });
     },
