@@ -2,7 +2,7 @@
 
 import type { ToolResponse } from '../shared/define-tool.ts';
 import type { Limits, MessageCommand, PermissionDecision, Question } from '../shared/events.ts';
-import type { ImageRef } from '../shared/images.ts';
+import type { ImageRef, PastedImage } from '../shared/images.ts';
 import type { Json } from '../shared/json.ts';
 import type { Mode } from '../shared/modes.ts';
 import type { Outcome } from '../shared/outcome.ts';
@@ -174,10 +174,10 @@ export interface Odin {
     options: SubmitOptions,
   ): Promise<{ readonly sid: string; readonly seq: number; readonly position: number }>;
   /**
-   * Keeps a picture for a message that a model is asked. Throws UserError when it is none, is too large, or when the model (`provider/name`)
-   * takes no pictures.
+   * Keeps a picture, a file or what was pasted, for a message that a model is asked. Throws UserError when it is none, is too large, or when
+   * the model (`provider/name`) takes no pictures; null: which one is asked is not known yet.
    */
-  keepImage(path: string, model: string): Promise<ImageRef>;
+  keepImage(picture: string | PastedImage, model: string | null): Promise<ImageRef>;
   /**
    * Events of a session from `from` on (an event id, '0' = all, '$' = what comes from now on), the journal's and the live stream's, in
    * order, without gaps or doubles in the journal's part. Ends when the signal aborts.
@@ -220,6 +220,8 @@ export interface Odin {
   /** Only what waits can change: a message that runs or is done is refused with a UserError that says so. */
   removeQueued(sid: string, seq: number): Promise<void>;
   editQueued(sid: string, seq: number, change: { readonly body?: string; readonly mode?: Mode }): Promise<void>;
+  /** Two messages that wait change places, with all that belongs to them; each place keeps its number. */
+  swapQueued(sid: string, seq: number, other: number): Promise<void>;
   /**
    * Has a waiting message told to the one that runs, with its next step; durable when it resolves, with the running one's number. When
    * that one ends first, it stays in the queue. Throws UserError when none runs, or when it is a command or too long for it.

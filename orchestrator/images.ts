@@ -3,7 +3,7 @@
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { cleanLine } from '../shared/clean-text.ts';
-import type { ImageRef, ImageType } from '../shared/images.ts';
+import type { ImageRef, ImageType, PastedImage } from '../shared/images.ts';
 import { UserError } from '../shared/outcome.ts';
 import type { Blobs } from './blobs.ts';
 
@@ -13,10 +13,11 @@ const MAX_SIDE = 8_000;
 /** Of base64 in one request; providers take 32 MB in all. Of more, the newest are sent. */
 const MAX_SENT = 20_000_000;
 
-/** Throws UserError when the file is no picture that models take. */
-export async function keepImage(blobs: Blobs, path: string): Promise<ImageRef> {
-  const name = cleanLine(basename(path), 100);
-  const bytes = await readWhole(path, name);
+/** Throws UserError when it is no picture that models take. */
+export async function keepImage(blobs: Blobs, picture: string | PastedImage): Promise<ImageRef> {
+  const name = cleanLine(typeof picture === 'string' ? basename(picture) : picture.name, 100);
+  const bytes = typeof picture === 'string' ? await readWhole(picture, name) : picture.bytes;
+  insistOnSize(bytes.length, name);
   const found = imageIn(bytes);
   if (found === null) throw new UserError(`${name} is no PNG, JPEG, GIF or WebP picture.`);
   const { mediaType, width, height } = found;
@@ -59,11 +60,7 @@ async function readWhole(path: string, name: string): Promise<Buffer> {
     try {
       const stats = await file.stat();
       if (!stats.isFile()) throw new UserError(`${name} is no file.`);
-      if (stats.size > MAX_BYTES) {
-        throw new UserError(
-          `${name} has ${(stats.size / 1e6).toFixed(1)} MB; models take ${MAX_BYTES / 1e6} MB at most. Make it smaller.`,
-        );
-      }
+      insistOnSize(stats.size, name);
       return await file.readFile();
     } finally {
       await file.close();
@@ -72,6 +69,13 @@ async function readWhole(path: string, name: string): Promise<Buffer> {
     if (error instanceof UserError) throw error;
     throw new UserError(`${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
   }
+}
+
+function insistOnSize(bytes: number, name: string): void {
+  if (bytes <= MAX_BYTES) return;
+  throw new UserError(
+    `${name} has ${(bytes / 1e6).toFixed(1)} MB; models take ${MAX_BYTES / 1e6} MB at most. Make it smaller.`,
+  );
 }
 
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');

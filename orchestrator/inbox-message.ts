@@ -32,6 +32,8 @@ export interface InboxMessage {
 export interface MessageChange {
   readonly mode: string;
   readonly body: string;
+  /** Limits and options, as JSON. */
+  readonly limits?: string;
   readonly removed: boolean;
   readonly steered?: boolean;
 }
@@ -73,7 +75,9 @@ const detailsSchema = z.strictObject({
 /** Others can write to a shared Redis, so what comes from there is checked like anything from outside. */
 export function messageOf(seq: number, fields: readonly string[], change: MessageChange): InboxMessage {
   const field = (name: string): string => fields[fields.indexOf(name) + 1] ?? '';
-  const { maxSteps, usd, tokens, timeoutMs, ...options } = detailsSchema.parse(JSON.parse(field('limits')));
+  const { maxSteps, usd, tokens, timeoutMs, ...options } = detailsSchema.parse(
+    JSON.parse(change.limits || field('limits')),
+  );
   return {
     seq,
     mid: field('mid'),

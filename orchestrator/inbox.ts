@@ -4,6 +4,7 @@
 
 import { hostname } from 'node:os';
 import type { Limits } from '../shared/events.ts';
+import { ulid } from '../shared/ids.ts';
 import type { Mode } from '../shared/modes.ts';
 import { Bug, UserError } from '../shared/outcome.ts';
 import type { SessionSummary } from './api.ts';
@@ -57,6 +58,8 @@ export interface Inbox {
   waiting(sid: string): Promise<readonly InboxMessage[]>;
   removeWaiting(sid: string, seq: number): Promise<void>;
   editWaiting(sid: string, seq: number, change: { readonly body?: string; readonly mode?: Mode }): Promise<void>;
+  /** Two that wait exchange all that they say, pictures, limits and commands included; both or none. */
+  swapWaiting(sid: string, seq: number, other: number): Promise<void>;
   /** Asks the owner, durably, to tell it to the message that runs; returns that one's number. Throws UserError when that cannot be. */
   steerWaiting(sid: string, seq: number, by: string): Promise<number>;
   /** The message that runs was told it: it is out of the queue. Does nothing when it is not there for that. */
@@ -145,6 +148,7 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
           return messageOf(seq, fields, {
             mode: changed[`${seq}:m`] ?? '',
             body: changed[`${seq}:p`] ?? '',
+            limits: changed[`${seq}:l`] ?? '',
             removed: `${seq}:x` in changed,
             steered: Number(marks[1]) > Number(marks[0]) && changed[`${seq}:s`] === marks[1],
           });
@@ -157,6 +161,13 @@ export function openInbox(redis: OdinRedis, blobs: Blobs, ws: string, root: stri
     async editWaiting(sid, seq, { body, mode }) {
       const payload = body === undefined ? '' : JSON.stringify(await blobs.putPayload(body));
       await change(sid, seq, ['edit', mode ?? '', payload]);
+    },
+
+    async swapWaiting(sid, seq, other) {
+      const { meta, inbox, changes } = keys.session(sid);
+      const [verdict, about] = await redis.oswap([meta, inbox, changes], [seq, other, ulid()]).catch(UNCHANGED);
+      const refusal = REFUSALS[verdict];
+      if (refusal !== undefined) throw new UserError(`Message ${about} ${refusal}`);
     },
 
     async steerWaiting(sid, seq, by) {

@@ -106,7 +106,7 @@ export async function claimSession(redis: OdinRedis, request: ClaimRequest): Pro
   if (status === 'rewound') return { status, newest: String(rest[0]) };
   // What was folded is not what is there: from the beginning, then.
   if (status === 'stale') return claimSession(redis, { ...request, after: '0' });
-  const [epoch, fields, mode, body, removed, entries, crashes, crashesAlone] = rest as Claimed;
+  const [epoch, fields, mode, body, removed, entries, crashes, crashesAlone, limits] = rest as Claimed;
   const log = entries.map(decode);
   const last = log.at(-1)?.id ?? after;
   return {
@@ -116,7 +116,7 @@ export async function claimSession(redis: OdinRedis, request: ClaimRequest): Pro
       pen: marks?.open(sid, seq) ?? null,
       waits: waits ?? NO_WAITS,
     }),
-    message: messageOf(seq, fields, { mode, body, removed: removed === 1 }),
+    message: messageOf(seq, fields, { mode, body, limits, removed: removed === 1 }),
     after,
     log: log.length < LOG_IN_CLAIM ? log : [...log, ...(await readLog(redis, sid, last))],
     crashes,
@@ -133,4 +133,5 @@ type Claimed = [
   entries: [id: string, fields: string[]][],
   crashes: number,
   crashesAlone: number,
+  limits: string,
 ];

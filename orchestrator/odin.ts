@@ -70,14 +70,14 @@ function facade(world: World, ownership: Ownership): Odin {
       }
       return { sid, seq: submitted.seq, position: submitted.position };
     },
-    async keepImage(path, model) {
-      if (!world.models.info(model).images) {
+    async keepImage(picture, model) {
+      if (model !== null && !world.models.info(model).images) {
         throw new UserError(
           `${model} takes no pictures, as far as Odin knows. If it does, say so in your config.json: models.`,
         );
       }
       const { keepImage } = await import('./images.ts');
-      return keepImage(blobs, path);
+      return keepImage(blobs, picture);
     },
     follow: (sid, { from = '0', signal }) =>
       ownership.owned()
@@ -148,8 +148,17 @@ function facade(world: World, ownership: Ownership): Odin {
     export: (sid) => exportSession(world, sid),
     queued: (sid) => readQueued(world, sid),
     removeQueued: (sid, seq) => inbox.removeWaiting(sid, seq),
-    editQueued: (sid, seq, change) =>
-      inbox.editWaiting(sid, seq, { ...change, ...(change.body === undefined ? {} : { body: scrub(change.body) }) }),
+    async editQueued(sid, seq, { body, ...change }) {
+      if (body === undefined) return inbox.editWaiting(sid, seq, change);
+      const found = (await inbox.waiting(sid)).find((message) => message.seq === seq);
+      if (found?.options.command) {
+        throw new UserError(
+          `Message ${seq} is a command, which has no other words. Remove it, and send what you want.`,
+        );
+      }
+      return inbox.editWaiting(sid, seq, { ...change, body: scrub(body) });
+    },
+    swapQueued: (sid, seq, other) => inbox.swapWaiting(sid, seq, other),
     async steer(sid, seq, by) {
       await inbox.head(sid);
       const found = (await inbox.waiting(sid)).find((message) => message.seq === seq);

@@ -16,6 +16,7 @@ export interface OdinScripts extends BatchScripts, LimitScripts, RemoteScripts {
   readonly odone: Script<readonly [string, number, string]>;
   readonly otitle: Script<readonly [string]>;
   readonly ochange: Script<string>;
+  readonly oswap: Script<readonly [string, number]>;
   readonly osteer: Script<readonly [string, number]>;
   readonly orevive: Script<number>;
   readonly orewound: Script<number>;
@@ -80,7 +81,7 @@ return {'queued', seq, cursor, gen}
 // ARGV seq, claim event, sid, owner, now, start of the log entries to return, most of them, id that the log must hold or '',
 //      id that the caller has folded up to or '', 1 when the caller saw the process die that ran the message alone
 // -> {'done'|'notyet', cursor} | {'ok', epoch, message's fields, changed mode or '', changed body or '', removed 0|1, log,
-//      processes that died with the message, those of them that ran it alone}
+//      processes that died with the message, those of them that ran it alone, changed limits or ''}
 //    | {'rewound', newest id}: the log lacks what it must hold | {'stale'}: it lacks what the caller has folded
 //    | {'foreign'}: the session is another workspace's
 const OCLAIM = `
@@ -97,7 +98,7 @@ local cursor = tonumber(m[1] or '0'); local claimed = tonumber(m[2] or '0')
 if cursor >= seq then return {'done', cursor} end
 local message = redis.call('XRANGE', KEYS[3], seq .. '-0', seq .. '-0')[1]
 if seq ~= cursor + 1 or not message then return {'notyet', cursor} end
-local change = redis.call('HMGET', KEYS[4], seq .. ':m', seq .. ':p', seq .. ':x')
+local change = redis.call('HMGET', KEYS[4], seq .. ':m', seq .. ':p', seq .. ':x', seq .. ':l')
 local epoch = redis.call('HINCRBY', KEYS[1], 'epoch', 1)
 redis.call('XADD', KEYS[2], epoch .. '-0', 'd', ARGV[2])
 if claimed == seq then
@@ -118,7 +119,7 @@ redis.call('ZADD', KEYS[6], ARGV[5], ARGV[3])
 local log = redis.call('XRANGE', KEYS[2], ARGV[6], '+', 'COUNT', ARGV[7])
 local crashes = redis.call('HMGET', KEYS[1], 'crashes', 'crashesAlone')
 return {'ok', epoch, message[2], change[1] or '', change[2] or '', change[3] and 1 or 0, log,
-  tonumber(crashes[1] or '0'), tonumber(crashes[2] or '0')}
+  tonumber(crashes[1] or '0'), tonumber(crashes[2] or '0'), change[4] or ''}
 `;
 
 // oappend: the owner's events, in order, all or as many as memory allows; the rest come again.
@@ -143,7 +144,7 @@ else
   if verdict ~= 'ok' then return {verdict} end
   redis.call('HSET', KEYS[1], 'cursor', seq, 'gen', 0, 'updatedAt', ARGV[5])
   redis.call('XTRIM', KEYS[3], 'MINID', (seq + 1) .. '-0')
-  redis.call('HDEL', KEYS[4], seq .. ':m', seq .. ':p', seq .. ':x', seq .. ':s')
+  redis.call('HDEL', KEYS[4], seq .. ':m', seq .. ':p', seq .. ':x', seq .. ':s', seq .. ':l')
   redis.call('HDEL', KEYS[5], ARGV[4])
   redis.call('ZADD', KEYS[7], ARGV[5], ARGV[4])
   cursor = seq
@@ -184,6 +185,34 @@ end
 if ARGV[3] ~= '' then redis.call('HSET', KEYS[3], seq .. ':m', ARGV[3]) end
 if ARGV[4] ~= '' then redis.call('HSET', KEYS[3], seq .. ':p', ARGV[4]) end
 return 'ok'
+`;
+
+// oswap: two messages that wait exchange all that they say: mode, body, limits and options. They keep their numbers and client ids.
+// KEYS meta, inbox, changes   ARGV seq, seq, id of this exchange   -> {'ok' | as ochange, the number that it is about}
+const OSWAP = `
+if redis.call('HGET', KEYS[3], 'swap') == ARGV[3] then return {'ok', 0} end
+local m = redis.call('HMGET', KEYS[1], 'cursor', 'claimed')
+local cursor = tonumber(m[1] or '0'); local claimed = tonumber(m[2] or '0')
+local said = {}
+for i = 1, 2 do
+  local seq = tonumber(ARGV[i])
+  if seq <= cursor then return {'done', seq} end
+  if seq <= claimed then return {'running', seq} end
+  local message = redis.call('XRANGE', KEYS[2], seq .. '-0', seq .. '-0')[1]
+  if not message then return {'missing', seq} end
+  if redis.call('HEXISTS', KEYS[3], seq .. ':x') == 1 then return {'removed', seq} end
+  if claimed > cursor and redis.call('HGET', KEYS[3], seq .. ':s') == tostring(claimed) then return {'steered', seq} end
+  local field = {}
+  for k = 1, #message[2], 2 do field[message[2][k]] = message[2][k + 1] end
+  local change = redis.call('HMGET', KEYS[3], seq .. ':m', seq .. ':p', seq .. ':l')
+  said[i] = {change[1] or field.mode, change[2] or field.p, change[3] or field.limits}
+end
+for i = 1, 2 do
+  local seq = tonumber(ARGV[i]); local other = said[3 - i]
+  redis.call('HSET', KEYS[3], seq .. ':m', other[1], seq .. ':p', other[2], seq .. ':l', other[3])
+end
+redis.call('HSET', KEYS[3], 'swap', ARGV[3])
+return {'ok', 0}
 `;
 
 // osteer: a message that waits is to be told to the one that runs. Until that has ended it cannot be changed: its text is on its way.
@@ -293,6 +322,7 @@ export const SCRIPTS = {
   odone: { numberOfKeys: 7, lua: ODONE },
   otitle: { numberOfKeys: 2, lua: OTITLE },
   ochange: { numberOfKeys: 3, lua: OCHANGE },
+  oswap: { numberOfKeys: 3, lua: OSWAP },
   osteer: { numberOfKeys: 4, lua: OSTEER },
   orevive: { numberOfKeys: 1, lua: OREVIVE },
   orewound: { numberOfKeys: 1, lua: OREWOUND },

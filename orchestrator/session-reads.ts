@@ -79,8 +79,9 @@ export const sourceOf = ({ handle, options }: World): JournalSource => ({ redis:
 
 async function queuedMessage({ blobs }: World, message: InboxMessage): Promise<QueuedMessage> {
   const body = await blobs.getPayload(message.body);
-  const { seq, mid, mode, at, steered } = message;
-  return { seq, mid, mode, body, timestamp: at, ...(steered ? { steered } : {}) };
+  const { seq, mid, mode, at, steered, options } = message;
+  const images = options.images === undefined ? {} : { images: options.images };
+  return { seq, mid, mode, body, timestamp: at, ...(steered ? { steered } : {}), ...images };
 }
 
 const readBlob = ({ blobs }: World, blob: { readonly sha256: string; readonly bytes: number }): Promise<string> =>

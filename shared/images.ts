@@ -15,6 +15,12 @@ export interface ImageRef {
   readonly height: number;
 }
 
+/** A picture that is in no file. */
+export interface PastedImage {
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
 /** Of one message. */
 export const MOST_IMAGES = 10;
 

@@ -3,6 +3,7 @@
 import type { AgentEndKind } from './agents.ts';
 import type { EndReason, LimitKind } from './events.ts';
 import type { OpId } from './ids.ts';
+import type { ImageRef } from './images.ts';
 import type { Usage } from './messages.ts';
 import type { AgentMode, Mode } from './modes.ts';
 import type { PhaseTrail } from './phase.ts';
@@ -57,6 +58,7 @@ export interface QueuedMessage {
   readonly timestamp: number;
   /** It is to be told to the message that runs, with its next step. */
   readonly steered?: boolean;
+  readonly images?: readonly ImageRef[];
 }
 
 export interface SubAgent {

@@ -27,6 +27,35 @@ test('O6: a message is accepted once per client id, whenever and however often i
   expect(await inbox.head(sid)).toEqual({ seq: 2, cursor: 1, claimed: 1 });
 });
 
+test('O6: two that wait change places with all that belongs to them, also a command and its limits; a third time the same request changes nothing', async () => {
+  const inbox = inboxOf(client, redis.home);
+  const sid = ulid();
+  await inbox.submit(ask(sid, 'runs'));
+  const first = await claimed(client, sid, 1);
+  const command = { type: 'undo', count: 2 } as const;
+  await inbox.submit({ ...ask(sid, '/undo 2'), limits: { maxSteps: 7 }, options: { command } });
+  await inbox.submit({ ...ask(sid, 'three'), mode: 'plan', options: { model: 'a/b' } });
+  await inbox.editWaiting(sid, 3, { body: 'THREE' });
+  await inbox.swapWaiting(sid, 3, 2);
+  const { meta, inbox: stream, changes } = keys.session(sid);
+  const again = async (id: string) => (await client.oswap([meta, stream, changes], [2, 3, id]))[0];
+  expect([await again('x'), await again('y'), await again('y')]).toEqual(['ok', 'ok', 'ok']);
+  expect(await inbox.waiting(sid)).toMatchObject([
+    { seq: 2, mode: 'plan', body: { inline: 'THREE' }, limits: {}, options: { model: 'a/b' } },
+    { seq: 3, mode: 'ask', body: { inline: '/undo 2' }, limits: { maxSteps: 7 }, options: { command } },
+  ]);
+  await expect(inbox.swapWaiting(sid, 2, 1)).rejects.toThrow(/Message 1 is running/);
+  await expect(inbox.swapWaiting(sid, 2, 4)).rejects.toThrow(/Message 4 does not exist/);
+  expect(await first.journal.finish(done(1))).toMatchObject({ seq: 2, mode: 'plan' });
+  const second = await claimed(client, sid, 2);
+  expect(second.message).toMatchObject({
+    mode: 'plan',
+    body: { inline: 'THREE' },
+    limits: {},
+    options: { model: 'a/b' },
+  });
+});
+
 test('O6: the 101st waiting message is refused with a reason, and removing one makes room', async () => {
   const inbox = inboxOf(client, redis.home);
   const sid = ulid();

@@ -1,4 +1,4 @@
-// /queue: the messages that wait, to edit, move, remove, or to say to the message that runs. Two change places by exchanging what they say: a message keeps its number.
+// /queue: the messages that wait, to edit, move, remove, or to say to the message that runs.
 
 import { cleanLine } from '../../../shared/clean-text.ts';
 import { UserError } from '../../../shared/outcome.ts';
@@ -47,14 +47,10 @@ async function closeIfLast(desk: Desk): Promise<void> {
   if (desk.session.queue().length === 0) desk.closePicker();
 }
 
-/** The earlier one is changed first: when it has begun meanwhile, nothing has changed. */
 async function moveUp({ odin, session }: Desk, seq: number): Promise<void> {
   const queue = session.queue();
-  const at = queue.findIndex((one) => one.seq === seq);
-  const [before, own] = [queue[at - 1], queue[at]];
-  if (before === undefined || own === undefined) return;
-  await odin.editQueued(session.sid(), before.seq, { body: own.body, mode: own.mode });
-  await odin.editQueued(session.sid(), own.seq, { body: before.body, mode: before.mode });
+  const before = queue[queue.findIndex((one) => one.seq === seq) - 1];
+  if (before !== undefined) await odin.swapQueued(session.sid(), seq, before.seq);
 }
 
 /** Out of the queue and into the editor; sent again it is queued at the end. */
