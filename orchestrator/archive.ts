@@ -1,5 +1,6 @@
 // The archived sessions as the rest of Odin sees them: it lists them, says how far each has come, and brings one back when it is used.
 
+import { aFewAtATime } from '../shared/a-few-at-a-time.ts';
 import type { SessionSummary } from './api.ts';
 import { type ArchiveHeader, archivedSessions, readArchiveHeader } from './archive-file.ts';
 import { type ArchivePlace, restoreSession } from './archive-move.ts';
@@ -18,16 +19,21 @@ export function openArchive(place: ArchivePlace): ArchivedSessions {
   return {
     head: (sid) => readArchiveHeader(home, sid),
     async list(ws) {
-      const sids = await archivedSessions(home);
-      const headers = await Promise.all(sids.map((sid) => readArchiveHeader(home, sid).catch(() => null)));
+      const headers = await readArchiveHeaders(home, await archivedSessions(home));
       return headers
-        .filter((header) => header !== null && header.ws === ws)
-        .map((header) => summaryOfArchive(header as ArchiveHeader))
+        .flatMap((header) => (header?.ws === ws ? [summaryOfArchive(header)] : []))
         .toSorted((a, b) => b.updatedAt - a.updatedAt);
     },
     restore: (sid) => restoreSession(place, sid),
   };
 }
+
+/** One may have many of them, and a process few open files. */
+const AT_ONCE = 16;
+
+/** In the order of their sessions; null where there is no file, or a damaged one. */
+export const readArchiveHeaders = (home: string, sids: readonly string[]): Promise<readonly (ArchiveHeader | null)[]> =>
+  aFewAtATime(AT_ONCE, sids, (sid) => readArchiveHeader(home, sid).catch(() => null));
 
 /** What a list shows of it. */
 export const summaryOfArchive = ({ sid, title, root, createdAt, updatedAt, seq }: ArchiveHeader): SessionSummary => ({

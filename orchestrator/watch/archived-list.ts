@@ -2,8 +2,8 @@
 // its session has been back in Redis in between. Damaged ones are left to `odin fsck`.
 
 import type { SessionSummary } from '../api.ts';
-import { summaryOfArchive } from '../archive.ts';
-import { archivedSessions, readArchiveHeader } from '../archive-file.ts';
+import { readArchiveHeaders, summaryOfArchive } from '../archive.ts';
+import { archivedSessions } from '../archive-file.ts';
 
 export interface ArchivedList {
   /** Without those that Redis has. */
@@ -12,31 +12,25 @@ export interface ArchivedList {
   one(sid: string): Promise<SessionSummary | null>;
 }
 
-const AT_ONCE = 16;
-
 export function openArchivedList(home: string, ws: string): ArchivedList {
   /** Null: of another workspace, or damaged. */
   const known = new Map<string, SessionSummary | null>();
-  const header = (sid: string) => readArchiveHeader(home, sid).catch(() => null);
   return {
     async read(inRedis) {
       for (const sid of inRedis) known.delete(sid);
       const there = new Set(await archivedSessions(home));
       for (const sid of known.keys()) if (!there.has(sid)) known.delete(sid);
       const fresh = [...there].filter((sid) => !known.has(sid) && !inRedis.has(sid));
-      for (let i = 0; i < fresh.length; i += AT_ONCE) {
-        const chunk = fresh.slice(i, i + AT_ONCE);
-        const headers = await Promise.all(chunk.map(header));
-        chunk.forEach((sid, at) => {
-          const found = headers[at];
-          known.set(sid, found?.ws === ws ? summaryOfArchive(found) : null);
-        });
-      }
+      const headers = await readArchiveHeaders(home, fresh);
+      fresh.forEach((sid, at) => {
+        const found = headers[at];
+        known.set(sid, found?.ws === ws ? summaryOfArchive(found) : null);
+      });
       return [...known.values()].filter((summary) => summary !== null);
     },
     async one(sid) {
-      const found = await header(sid);
-      return found === null ? null : summaryOfArchive(found);
+      const [found] = await readArchiveHeaders(home, [sid]);
+      return found ? summaryOfArchive(found) : null;
     },
   };
 }

@@ -1,6 +1,7 @@
 // What sessions have cost so far, read from their journals for a list. Only the events that accounts are made of are parsed.
 
 import { type Accounts, foldAccounts } from '../../agent/accounts.ts';
+import { aFewAtATime } from '../../shared/a-few-at-a-time.ts';
 import { NOTHING_SPENT, type Rates, type Spending } from '../../shared/spending.ts';
 import { decode } from '../journal-read.ts';
 import { keys } from '../keys.ts';
@@ -17,14 +18,10 @@ export async function sessionCosts(
   rates: Rates,
 ): Promise<ReadonlyMap<string, number | null>> {
   const costs = new Map<string, number | null>();
-  const left = [...sids];
-  const reader = async (): Promise<void> => {
-    for (let sid = left.shift(); sid !== undefined; sid = left.shift()) {
-      const spending = await spendingOf(redis, sid);
-      if (spending !== null) costs.set(sid, rates.costOf(spending));
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, reader));
+  await aFewAtATime(AT_ONCE, sids, async (sid) => {
+    const spending = await spendingOf(redis, sid);
+    if (spending !== null) costs.set(sid, rates.costOf(spending));
+  });
   return costs;
 }
 
