@@ -3,9 +3,9 @@
 
 import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
-import type { Odin } from '../orchestrator/api.ts';
+import type { Odin, SubmitOptions } from '../orchestrator/api.ts';
 import { cleanLine, cleanText } from '../shared/clean-text.ts';
-import type { CompactCommand, Limits } from '../shared/events.ts';
+import type { Limits } from '../shared/events.ts';
 import { isMode, MODES, type Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
 import { createAsker, type QuestionFeed } from './ask-user.ts';
@@ -60,6 +60,12 @@ export async function linePrompt(odin: Odin, options: LinePrompt): Promise<numbe
     write: (text) => output.write(text),
   });
   if (options.feed) options.feed.asker = asker;
+  /** Loaded only when the text may name one. */
+  const picturesIn = async (text: string) => {
+    if (!/\.(?:png|jpe?g|gif|webp)/i.test(text)) return {};
+    const { picturesOf } = await import('./message-images.ts');
+    return await picturesOf({ typed: text, model: options.models?.model ?? null, cwd: process.cwd() }, odin, say);
+  };
   const session = followedSession(odin, { ...options, renderer: asker }, prompt, (message) => {
     say(`odin: the session can no longer be followed: ${message}`);
     reader.close();
@@ -75,7 +81,7 @@ export async function linePrompt(odin: Odin, options: LinePrompt): Promise<numbe
       say(HELP);
     } else if (command === '/compact') {
       const focus = text.slice('/compact'.length).trim();
-      await session.submit(mode, text, { type: 'compact', ...(focus === '' ? {} : { focus }) });
+      await session.submit(mode, text, { command: { type: 'compact', ...(focus === '' ? {} : { focus }) } });
     } else if (text === '/login') {
       say('A key takes effect with the next start: /quit, then `odin login`.');
     } else if (text === '/quit' || text === '/exit') {
@@ -83,7 +89,7 @@ export async function linePrompt(odin: Odin, options: LinePrompt): Promise<numbe
     } else if (/^\/[a-z]+$/.test(text)) {
       say(`there is no ${text}. /help shows what there is.`);
     } else {
-      const { seq, position } = await session.submit(mode, text);
+      const { seq, position } = await session.submit(mode, text, await picturesIn(text));
       if (position > 0) say(`message ${seq} (${mode}) waits at position ${position}`);
     }
   }
@@ -147,8 +153,7 @@ function followedSession(
   return {
     sid,
     running: () => unfinished.size,
-    async submit(mode: Mode, body: string, command?: CompactCommand) {
-      const more = command === undefined ? {} : { command };
+    async submit(mode: Mode, body: string, more: Pick<SubmitOptions, 'command' | 'images'> = {}) {
       const submitted = await odin.submit(sid, { mode, body, limits, ...models, ...more });
       unfinished.add(submitted.seq);
       if (submitted.position === 0) atOnce.add(submitted.seq);

@@ -18,6 +18,8 @@ export const fallbackOption = () =>
     '--fallback-model <provider/name>',
     'a model to ask when the other stays unavailable; may be repeated, asked in this order',
   ).argParser(repeated);
+export const imageOption = () =>
+  new Option('--image <file>', 'a picture that goes with the message; may be repeated, 10 at most').argParser(repeated);
 /** For an option that may be given several times. */
 export const repeated = (one: string, before: readonly string[] | undefined): readonly string[] => [
   ...(before ?? []),

@@ -8,7 +8,15 @@ import type { CompactOptions } from './commands/compact.ts';
 import type { RunOptions } from './commands/run.ts';
 import type { SendOptions } from './commands/send.ts';
 import { EXIT_CODES_HELP } from './exit-codes.ts';
-import { fallbackOption, jsonOption, modeOption, repeated, SESSION_HELP, type Settle } from './option-parts.ts';
+import {
+  fallbackOption,
+  imageOption,
+  jsonOption,
+  modeOption,
+  repeated,
+  SESSION_HELP,
+  type Settle,
+} from './option-parts.ts';
 import { PERMISSION_MODES } from './permission-options.ts';
 
 export function addRun(program: Command, settle: Settle): void {
@@ -20,6 +28,7 @@ export function addRun(program: Command, settle: Settle): void {
     .option('--model <provider/name>', 'the model that plans and answers')
     .option('--small-model <provider/name>', 'the lesser model for small jobs')
     .addOption(fallbackOption())
+    .addOption(imageOption())
     .addOption(stepsOption())
     .addOption(usdOption())
     .addOption(tokensOption())
@@ -64,6 +73,7 @@ export function addRun(program: Command, settle: Settle): void {
     .argument('[message...]', 'what to do; "-", or a pipe, reads it from stdin')
     .addOption(modeOption())
     .addOption(fallbackOption())
+    .addOption(imageOption())
     .addOption(stepsOption())
     .addOption(usdOption())
     .addOption(tokensOption())

@@ -1,7 +1,6 @@
 // `odin run`: one message to its answer, or the line prompt when a terminal gives none.
 
 import type { Odin, SeenQuestion } from '../../orchestrator/api.ts';
-import type { ImageRef } from '../../shared/images.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { UserError } from '../../shared/outcome.ts';
 import type { QuestionFeed } from '../ask-user.ts';
@@ -23,6 +22,7 @@ export interface RunOptions extends PermissionOptions, BudgetOptions {
   readonly fallbackModel?: readonly string[];
   readonly session?: string;
   readonly continue?: boolean;
+  readonly image?: readonly string[];
   readonly json?: boolean;
   /** Plain lines instead of the interface: nothing is redrawn. */
   readonly accessible?: boolean;
@@ -32,6 +32,9 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   const prompt = await readPrompt(words);
   if (prompt === null && options.json === true) {
     throw new UserError('--json needs a prompt: odin run --json "…", or pipe one in.');
+  }
+  if (prompt === null && options.image !== undefined) {
+    throw new UserError('--image needs a prompt: odin run --image shot.png "what is wrong here?"');
   }
   if (prompt === null && options.accessible !== true && canDraw()) {
     const { runInterface } = await import('../tui/run-interface.ts');
@@ -78,13 +81,13 @@ export async function run(words: readonly string[], options: RunOptions): Promis
     }
     // What comes by a pipe the user may not have written.
     const typed = words.length === 1 && words[0] === '-' ? '' : words.join(' ');
-    const images = await picturesOf(typed, model, place.cwd, odin);
+    const images = await picturesHere(typed, model, place.cwd, options.image, odin);
     const answering = permission.mode === 'ask' && isTerminal();
     const main = rendererFor(odin, { json, showPrompts: false, answering, feed });
     const { exitCode, endId } = await runMessage(odin, {
       sid,
       isNew,
-      submit: { mode, body: prompt, limits, ...(images.length === 0 ? {} : { images }), ...named },
+      submit: { mode, body: prompt, limits, ...images, ...named },
       renderer: main,
     }).finally(main.close);
     if (endId !== null) {
@@ -96,13 +99,12 @@ export async function run(words: readonly string[], options: RunOptions): Promis
   return await withOdin(place, models, open, { permission, onQuestion, titles: prompt === null });
 }
 
-/** Loaded only when the prompt may name one. */
-async function picturesOf(typed: string, model: string, cwd: string, odin: Odin): Promise<readonly ImageRef[]> {
-  if (!/\.(?:png|jpe?g|gif|webp)/i.test(typed)) return [];
-  const { imagesIn } = await import('../message-images.ts');
-  const { images, problems } = await imagesIn(typed, model, cwd, odin);
-  for (const line of problems) process.stderr.write(`${line}\n`);
-  return images;
+/** Loaded only when there may be one. */
+async function picturesHere(typed: string, model: string, cwd: string, files: RunOptions['image'], odin: Odin) {
+  if (files === undefined && !/\.(?:png|jpe?g|gif|webp)/i.test(typed)) return {};
+  const { picturesOf } = await import('../message-images.ts');
+  const given = files === undefined ? {} : { files };
+  return await picturesOf({ ...given, typed, model, cwd }, odin, (line) => process.stderr.write(`${line}\n`));
 }
 
 /** A terminal on both sides that can move its cursor; on any other, lines are typed and read. */

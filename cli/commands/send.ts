@@ -6,6 +6,7 @@ import { UserError } from '../../shared/outcome.ts';
 import { type BudgetOptions, limitsOf } from '../budget-options.ts';
 import { EXIT } from '../exit-codes.ts';
 import { findSession } from '../find-session.ts';
+import { picturesOf } from '../message-images.ts';
 import { placeHere, withOdin } from '../place.ts';
 import { readPrompt } from '../read-prompt.ts';
 import { jsonLine } from '../render-json.ts';
@@ -14,6 +15,7 @@ import { settingsOf } from '../settings.ts';
 export interface SendOptions extends BudgetOptions {
   readonly mode?: Mode;
   readonly fallbackModel?: readonly string[];
+  readonly image?: readonly string[];
   readonly json?: boolean;
 }
 
@@ -25,10 +27,16 @@ export async function send(session: string, words: readonly string[], options: S
   return await withOdin(here, null, async (odin) => {
     const sid = await findSession(odin, session);
     const limits = limitsOf(options, config);
+    // Which model is asked the process that runs it knows; one that takes no pictures is told their names.
+    const typed = words.length === 1 && words[0] === '-' ? '' : words.join(' ');
+    const given = options.image === undefined ? {} : { files: options.image };
+    const asked = { ...given, typed, model: null, cwd: here.cwd };
+    const images = await picturesOf(asked, odin, (line) => process.stderr.write(`${line}\n`));
     const { seq, position } = await odin.submit(sid, {
       mode,
       body: body ?? '',
       limits,
+      ...images,
       ...(options.fallbackModel === undefined ? {} : { fallbackModels: options.fallbackModel.map(wholeName) }),
     });
     if (options.json === true) {

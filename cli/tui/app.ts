@@ -111,6 +111,7 @@ export function startApp(options: AppOptions): App {
   }
 
   const theDesk: Desk = {
+    ready: () => opened,
     get odin() {
       if (odin === null) throw new UserError('Odin is still starting. Try again in a moment.');
       return odin;
@@ -199,6 +200,7 @@ export function startApp(options: AppOptions): App {
     isTyping: () => Date.now() - lastKeyAt < TYPING_MS,
     leave,
     left: left.signal,
+    pictures: new Map(),
   };
   const early: [string, NoteItem['tone']][] = [];
   const commands = createCommands(theDesk);

@@ -36,8 +36,10 @@ export interface AppOptions {
   readonly sandbox: Promise<string>;
 }
 
-/** What the keys and the slash commands may do. */
+/** What the keys and the slash commands may do. `odin` and `session` throw UserError before it is ready. */
 export interface Desk {
+  /** Odin is there. */
+  ready(): Promise<void>;
   readonly odin: Odin;
   readonly session: SessionOnScreen;
   readonly editor: Editor;
@@ -53,6 +55,8 @@ export interface Desk {
   submit(body: string, mode?: Mode, images?: readonly ImageRef[]): Promise<number | null>;
   /** What stands in the editor is sent: the editor is empty, and it can be walked back to. */
   took(text: string): void;
+  /** Those that were pasted, by the mark that stands in the text for each. */
+  readonly pictures: Map<string, ImageRef>;
   /** Puts a list in the place of the editor. */
   pick(options: Omit<PickerOptions, 'theme' | 'rows' | 'onCancel'> & { onCancel?(): void }): void;
   /** Asks for a line in the place of the editor. */

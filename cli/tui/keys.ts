@@ -11,6 +11,8 @@ export interface KeysView {
   lastPrompt(): string;
 }
 
+const EMPTY_PASTE = '\u001b[200~\u001b[201~';
+
 /** Two of the same key within this are meant together. */
 const TWICE_MS = 1_500;
 
@@ -42,6 +44,10 @@ export function createKeys(desk: Desk, view: KeysView): (data: string) => boolea
     if (matchesKey(data, 'ctrl+l')) {
       desk.redraw();
       return false;
+    }
+    // A terminal that is told to paste a picture pastes nothing.
+    if (matchesKey(data, 'ctrl+v') || matchesKey(data, 'alt+v') || data === EMPTY_PASTE) {
+      return told(desk.commands().pastePicture());
     }
     if (matchesKey(data, 'alt+up')) return told(desk.commands().editLastQueued());
     if (matchesKey(data, 'ctrl+s')) return told(desk.commands().sayNow());

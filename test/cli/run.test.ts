@@ -128,7 +128,7 @@ describe('odin run', () => {
     expect(broken.stderr).not.toContain('test-key-of-no-use');
   });
 
-  test('E9: --fallback-model is asked when the model cannot be, and that is said', async () => {
+  test('E9, G1: --fallback-model is asked when the model cannot be, and that is said; so is an --image that cannot go along', async () => {
     const flags = ['--model', 'anthropic/broken', '--fallback-model', 'anthropic/other'];
     const { code, stdout, stderr } = await runCli(['no model', ...flags], options);
     expect([code, stdout]).toEqual([0, 'Answer to **no model**\n']);
@@ -138,6 +138,11 @@ describe('odin run', () => {
       code: 2,
       stderr: expect.stringMatching(/From --fallback-model: "other\/x" does not/),
     });
+    const blind = await runCli(['x', '--image', 'none.png'], options);
+    expect([blind.code, blind.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^odin: anthropic\/scripted takes no pictures/),
+    ]);
     const sent = await runCli(['send', 'last', 'x', '--fallback-model', 'other'], options);
     expect(sent.stderr).toContain('"other" does not say which provider to ask');
   });
@@ -199,7 +204,9 @@ describe('odin run', () => {
 });
 
 describe('from a second process', () => {
-  test('O6: messages sent while one runs wait, can be changed, run in order with their own modes before the run leaves', async () => {
+  test('O6, G1: messages sent while one runs wait, can be changed, run in order with their own modes and pictures before the run leaves', async () => {
+    const shot = Buffer.from('89504e470d0a1a0a0000000d494844520000032000000258080600000000', 'hex');
+    await writeFile(join(folder, 'project', 'shot.png'), shot);
     const running = startCli(['wait here'], options);
     await running.until(/ask mode/);
     const attached = startCli(['attach', 'last', '--json'], options);
@@ -208,7 +215,7 @@ describe('from a second process', () => {
     expect(await send('first sent', '--mode', 'edit')).toMatch(
       /^message 2 \(edit\) of session \w+ waits at position 1\n$/,
     );
-    expect(await send('second sent', '--mode', 'plan')).toMatch(
+    expect(await send('second sent', '--mode', 'plan', '--image', 'shot.png')).toMatch(
       /^message 3 \(plan\) of session \w+ waits at position 2\n$/,
     );
     expect(await send('third sent')).toMatch(/^message 4 \(ask\) of session \w+ waits at position 3\n$/);
@@ -228,7 +235,10 @@ describe('from a second process', () => {
     ).toEqual(['2 edit first sent', '3 plan second changed']);
     gate.resolve();
     expect(await running.ended).toMatchObject({ code: 0, stdout: 'Answer to **wait here**\n' });
-    expect(asked.map(({ text }) => text)).toEqual(['wait here', 'first sent', 'second changed']);
+    // This model takes none.
+    const third = '[picture shot.png, 800×600: not sent]';
+    expect(asked.map(({ text }) => text)).toEqual(['wait here', 'first sent', third]);
+    expect(server.requests.at(-1)?.body).toContain('second changed');
     expect((await lastState()).messages.map(({ seq, mode, status }) => `${seq} ${mode} ${status}`)).toEqual([
       '1 ask completed',
       '2 edit completed',

@@ -8,11 +8,15 @@ import { readHistory } from '../history.ts';
 import { basicCommands } from './basic.ts';
 import type { SlashCommand } from './command.ts';
 import { loginCommands } from './login.ts';
+import { pastePicture } from './picture.ts';
 import { createPlanOffer } from './plan.ts';
 import { editLastQueued, queueCommands, sayNow } from './queue.ts';
 import { sessionCommands } from './session.ts';
 import { setupCommands } from './setup.ts';
 import { remember, runShell, sendMessage } from './typed.ts';
+
+/** These need no Odin, which may still be starting. */
+const AT_ONCE: ReadonlySet<string> = new Set(['help', 'mode', 'theme', 'quit']);
 
 export interface Commands {
   readonly list: readonly SlashCommand[];
@@ -21,6 +25,8 @@ export interface Commands {
   editLastQueued(): Promise<void>;
   /** Says what stands in the editor, or the first message that waits, to the message that runs. */
   sayNow(): Promise<void>;
+  /** The picture in the system's clipboard goes with the message that is typed. */
+  pastePicture(): Promise<void>;
   /** Reads what was typed in earlier sessions. */
   begin(): Promise<void>;
   /** A message has ended. */
@@ -34,6 +40,7 @@ export function createCommands(desk: Desk): Commands {
     async take(text) {
       const [, name, rest = ''] = /^\/([a-z]+)(?:\s+([^]*))?$/.exec(text.trim()) ?? [];
       if (text.startsWith('!')) return await runShell(desk, text.slice(1).trim());
+      if (name === undefined || !AT_ONCE.has(name)) await desk.ready();
       if (text.startsWith('#') && !text.includes('\n')) return await remember(desk, text.slice(1));
       if (name === undefined) {
         await sendMessage(desk, text);
@@ -51,6 +58,7 @@ export function createCommands(desk: Desk): Commands {
     },
     editLastQueued: () => editLastQueued(desk),
     sayNow: () => sayNow(desk),
+    pastePicture: () => pastePicture(desk),
     async begin() {
       const { home } = placeHere(desk.options.env, desk.options.cwd);
       for (const text of await readHistory(home)) desk.editor.addToHistory(text);

@@ -8,7 +8,8 @@ import type { SlashCommand } from './command.ts';
 const KEYS = `Enter sends, or queues while something runs; Ctrl-S says it to what runs, with its next step · Shift-Enter, Ctrl-J or \\ Enter begins a new line
 Shift-Tab changes the mode: ask and plan only read, edit changes files · Esc interrupts · Esc Esc edits the last message
 Ctrl-O opens and folds calls and thoughts · Alt-Up edits the last queued message · Ctrl-C twice or Ctrl-D leaves
-Up and Down walk through what was typed · Ctrl-A Ctrl-E Ctrl-W Ctrl-U Ctrl-K Ctrl-Y edit · Ctrl-- undoes`;
+Up and Down walk through what was typed · Ctrl-A Ctrl-E Ctrl-W Ctrl-U Ctrl-K Ctrl-Y edit · Ctrl-- undoes
+Ctrl-V, or Alt-V where the terminal keeps that, takes the picture in the clipboard along; @shot.png one in a file`;
 
 export const basicCommands: readonly SlashCommand[] = [
   {

@@ -2,6 +2,8 @@
 
 import { cleanLine } from '../../../shared/clean-text.ts';
 import { UserError } from '../../../shared/outcome.ts';
+import type { QueuedMessage } from '../../../shared/state.ts';
+import { markOf } from '../../message-images.ts';
 import type { Desk } from '../desk.ts';
 import type { SlashCommand } from './command.ts';
 import { sendMessage } from './typed.ts';
@@ -60,9 +62,19 @@ async function takeBack(desk: Desk, seq: number): Promise<void> {
   if (found === undefined) throw new UserError('this message has begun meanwhile');
   await odin.removeQueued(session.sid(), seq);
   desk.setMode(found.mode);
-  editor.setText(editor.getText() === '' ? found.body : `${found.body}\n${editor.getText()}`);
+  const body = withMarks(desk, found);
+  editor.setText(editor.getText() === '' ? body : `${body}\n${editor.getText()}`);
   await session.refreshQueue();
   desk.redraw();
+}
+
+/** The text with a mark for each picture that it names nowhere. */
+function withMarks({ pictures }: Desk, { body, images = [] }: QueuedMessage): string {
+  const marks = images.map((image) => {
+    pictures.set(markOf(image), image);
+    return { mark: markOf(image), isThere: body.includes(image.name) };
+  });
+  return [body, ...marks.flatMap(({ mark, isThere }) => (isThere ? [] : [mark]))].join(' ');
 }
 
 export async function editLastQueued(desk: Desk): Promise<void> {

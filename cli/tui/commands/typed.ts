@@ -69,9 +69,10 @@ export async function remember({ odin, say }: Desk, line: string): Promise<void>
 
 /** A message, with the pictures that it names. Its number; null when the interface is leaving. */
 export async function sendMessage(desk: Desk, text: string): Promise<number | null> {
-  if (!/\.(?:png|jpe?g|gif|webp)/i.test(text)) return await desk.submit(text);
+  if (!/\.(?:png|jpe?g|gif|webp)|\d×\d/i.test(text)) return await desk.submit(text);
   const { imagesIn } = await import('../../message-images.ts');
-  const { images, problems } = await imagesIn(text, desk.models()?.model ?? '', desk.options.cwd, desk.odin);
+  const model = desk.models()?.model ?? '';
+  const { images, problems } = await imagesIn(text, model, desk.options.cwd, desk.odin, desk.pictures);
   for (const problem of problems) desk.say(problem, 'warn');
   return await desk.submit(text, desk.mode(), images);
 }
