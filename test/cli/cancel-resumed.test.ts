@@ -52,5 +52,4 @@ const here = await sandboxHere();
       for (const folder of [project, home]) rmSync(folder, { recursive: true, force: true });
     }
   },
-  60_000,
 );

@@ -66,4 +66,4 @@ test('E14 G4: a session whose process was killed is shown as interrupted, replay
     await server.close();
     for (const folder of [project, home]) rmSync(folder, { recursive: true, force: true });
   }
-}, 60_000);
+});

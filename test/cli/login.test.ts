@@ -162,7 +162,7 @@ describe('odin login without a terminal', () => {
     await new Promise<void>((listening) => own.listen(0, '127.0.0.1', listening));
     const baseURL = `http://127.0.0.1:${(own.address() as AddressInfo).port}/v1`;
     const providers = { openrouter: { kind: 'openai-chat', baseURL, apiKeyEnv: 'OWN_KEY' } } as const;
-    const listed = await checkKey({ provider: 'openrouter', key: KEY }, { providers }, AbortSignal.timeout(30_000));
+    const listed = await checkKey({ provider: 'openrouter', key: KEY }, { providers }, AbortSignal.timeout(300_000));
     expect(listed).toEqual({ ok: true, value: ['scripted'] });
     expect(asked).toEqual([`/v1/key Bearer ${KEY}`, `/v1/models Bearer ${KEY}`]);
     own.closeAllConnections();

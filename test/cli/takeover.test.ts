@@ -61,4 +61,4 @@ test('O4 O6: kill -9 of the process that runs both: the other one finishes both 
     await server.close();
     for (const folder of [project, home]) rmSync(folder, { recursive: true, force: true });
   }
-}, 120_000);
+});

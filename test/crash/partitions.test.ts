@@ -26,7 +26,7 @@ test('DURABILITY 15.16: a thread of subagents that takes its process along, and 
     { fault: 'segv', findings: [] },
     { fault: 'bootstrap', findings: [] },
   ]);
-}, 120_000);
+});
 
 test('DURABILITY 15.6: the cuts of netns follow from the seed, and a machine that cannot make a namespace is told so, not passed', async () => {
   const plans = planCuts(4, randomFrom(7));

@@ -2,15 +2,18 @@
 
 import { describe, expect, test } from '@jest/globals';
 import type { ScriptedAnswer } from '../../llm/scripted/script.ts';
+import type { ScriptedServer } from '../../llm/scripted/server.ts';
 import type { ModelMessage, Usage } from '../../shared/messages.ts';
+import { withEnoughTime } from '../support/enough-time.ts';
 import { answered, failed, MODEL_APIS, never, requestOf, TEST_KEY, withServer } from '../support/model-apis.ts';
 import { until } from '../support/until.ts';
 
 const ASK: ModelMessage[] = [{ role: 'user', text: 'Hello' }];
 const LONG = 'word '.repeat(200);
+const hasHeard = ({ requests }: ScriptedServer): true | undefined => requests.length > 0 || undefined;
 
 describe.each(MODEL_APIS)('$api', ({ api, open }) => {
-  const failureOf = (answer: ScriptedAnswer, idleTimeoutMs = 5_000) =>
+  const failureOf = (answer: ScriptedAnswer, idleTimeoutMs = 120_000) =>
     withServer(
       () => answer,
       async (server) => {
@@ -42,20 +45,29 @@ describe.each(MODEL_APIS)('$api', ({ api, open }) => {
     await withServer(
       () => ({ text: LONG, fault: 'stall' }),
       async (server) => {
-        const provider = open(server.url, { idleTimeoutMs: 150 });
-        const failure = failed(await provider.stream(requestOf(ASK), { signal: never() }));
-        expect(failure).toMatchObject({ kind: 'transient', code: 'stalled_stream' });
-        await until(() => server.requests[0]?.aborted === true);
+        await withEnoughTime(150, async (idleTimeoutMs) => {
+          const provider = open(server.url, { idleTimeoutMs });
+          const failure = failed(await provider.stream(requestOf(ASK), { signal: never() }));
+          expect(failure).toMatchObject({ kind: 'transient', code: 'stalled_stream' });
+          return hasHeard(server);
+        });
+        await until(() => server.requests.every(({ aborted }) => aborted));
       },
     );
   });
 
   test('E9: a stream that is slow but alive is not given up', async () => {
+    let pieceDelayMs = 0;
     await withServer(
-      () => ({ text: LONG, chunkSize: 50, pieceDelayMs: 20 }),
+      () => ({ text: LONG, chunkSize: 50, pieceDelayMs }),
       async (server) => {
-        const provider = open(server.url, { idleTimeoutMs: 300 });
-        expect(answered(await provider.stream(requestOf(ASK), { signal: never() })).stop).toBe('end');
+        // Its twenty pieces take longer than a silence may. A machine that stands still for so long makes a silence of its own.
+        const { stop } = await withEnoughTime(300, async (idleTimeoutMs) => {
+          pieceDelayMs = idleTimeoutMs / 15;
+          const outcome = await open(server.url, { idleTimeoutMs }).stream(requestOf(ASK), { signal: never() });
+          return outcome.ok ? outcome.value : undefined;
+        });
+        expect(stop).toBe('end');
       },
     );
   });
@@ -137,23 +149,30 @@ describe.each(MODEL_APIS)('$api', ({ api, open }) => {
     await withServer(
       () => ({ fault: 'pings' }),
       async (server) => {
-        const provider = open(server.url, { idleTimeoutMs: 2_000, quietTimeoutMs: 200 });
-        const failure = failed(await provider.stream(requestOf(ASK), { signal: never() }));
-        expect(failure).toMatchObject({ kind: 'transient', code: 'stalled_stream' });
-        expect(failure.message).toContain('kept the line open for 0.2 s without a word of the answer');
-        await until(() => server.requests[0]?.aborted === true);
+        await withEnoughTime(200, async (quietTimeoutMs) => {
+          const provider = open(server.url, { idleTimeoutMs: 120_000, quietTimeoutMs });
+          const failure = failed(await provider.stream(requestOf(ASK), { signal: never() }));
+          expect(failure).toMatchObject({ kind: 'transient', code: 'stalled_stream' });
+          const seconds = quietTimeoutMs / 1000;
+          expect(failure.message).toContain(`kept the line open for ${seconds} s without a word of the answer`);
+          return hasHeard(server);
+        });
+        await until(() => server.requests.every(({ aborted }) => aborted));
       },
     );
   });
 
   test('E11: an answer that takes longer than it may is ended, and that is not tried again', async () => {
     await withServer(
-      () => ({ text: LONG, chunkSize: 1, pieceDelayMs: 5 }),
+      () => ({ text: LONG.repeat(10), chunkSize: 1, pieceDelayMs: 5 }),
       async (server) => {
-        const options = { signal: never(), timeoutMs: 200 };
-        const failure = failed(await open(server.url).stream(requestOf(ASK), options));
-        expect(failure).toMatchObject({ kind: 'failed', code: 'step_timeout' });
-        await until(() => server.requests[0]?.aborted === true);
+        await withEnoughTime(200, async (timeoutMs) => {
+          const failure = failed(await open(server.url).stream(requestOf(ASK), { signal: never(), timeoutMs }));
+          expect(failure).toMatchObject({ kind: 'failed', code: 'step_timeout' });
+          return hasHeard(server);
+        });
+        expect(server.requests).toHaveLength(1);
+        await until(() => server.requests.every(({ aborted }) => aborted));
       },
     );
   });

@@ -152,7 +152,7 @@ test('DURABILITY 2, E14: killed at any step, a session is whole in Redis or in i
     expect(await readJournal(place(), sid)).toEqual(log);
     expect(await keysOf(sid)).toEqual([]);
   }
-}, 30_000);
+});
 
 test('O4, E14: who archives a session that another process archives waits, and finds it gone', async () => {
   const sid = await finishedSession();

@@ -67,7 +67,7 @@ test('O21, E4: a long run is compacted before the window is full, and todos and 
     for (const { content } of TODOS) expect(facts).toContain(content);
     expect(facts).toContain('cached: big-');
   });
-}, 30_000);
+});
 
 test('O21, O3: older messages become a summary of the lesser model, which the next summary builds on; the user’s words stay', async () => {
   let count = 0;
@@ -96,7 +96,7 @@ test('O21, O3: older messages become a summary of the lesser model, which the ne
     ).toBe(true);
     expect(ofType(events, 'AuxUsage').map(({ purpose }) => purpose)).toEqual(Array(count).fill('summary'));
   });
-}, 30_000);
+});
 
 test('E4: a summary that fails is told, and the results are cut instead: the run goes on', async () => {
   const script = reader(16, () => ({ fault: 'http_401' }));
@@ -109,7 +109,7 @@ test('E4: a summary that fails is told, and the results are cut instead: the run
     );
     for (const body of bodies(world)) expect(tokensOf(body)).toBeLessThan(WINDOW);
   });
-}, 30_000);
+});
 
 test('E4: one step whose results fill the window alone is cut until it fits', async () => {
   let step = 0;
@@ -127,7 +127,7 @@ test('E4: one step whose results fill the window alone is cut until it fits', as
     expect(tokensOf(second)).toBeLessThan(WINDOW * 0.6);
     for (let n = 0; n < 12; n++) expect(second).toContain(`file ${n} line 0:`);
   });
-}, 30_000);
+});
 
 test('O21: ContextSummarizer compacts before the next step, with its focus, and once', async () => {
   let step = 0;
@@ -155,7 +155,7 @@ test('O21: ContextSummarizer compacts before the next step, with its focus, and 
     expect(asked[9]).toContain('The older messages are summarised before your next step, with this in mind: value7');
     expect(asked).toHaveLength(11);
   });
-}, 30_000);
+});
 
 test('E9, O21: what a provider refuses as too long is made much smaller and asked again; a smaller window is remembered', async () => {
   const refusesAbove = 40_000;
@@ -181,7 +181,7 @@ test('E9, O21: what a provider refuses as too long is made much smaller and aske
     const at = asked.findIndex((tokens) => tokens > refusesAbove);
     expect(asked[at + 1]).toBeLessThan(0.55 * (asked[at] ?? 0));
   });
-}, 30_000);
+});
 
 test('O2, O21: what never fits ends the message with what to do, and the session goes on', async () => {
   let refuses = true;
@@ -201,7 +201,7 @@ test('O2, O21: what never fits ends the message with what to do, and the session
     refuses = false;
     expect(only(await world.ask(odin, sid, ask), 'AgentDone')).toMatchObject({ answer: 'Here I am.' });
   });
-}, 30_000);
+});
 
 test('O21: the user’s own message is cut only when nothing else is left, also in a script of one token a character', async () => {
   const script: Script = (turn) => (isSmall(turn) ? { text: 'SUMMARY' } : { text: 'Understood.' });
@@ -218,7 +218,7 @@ test('O21: the user’s own message is cut only when nothing else is left, also 
     // It stays in the state whole, and the next compaction has it from there.
     expect((await odin.state(sid)).messages[0]?.body).toBe(body);
   });
-}, 30_000);
+});
 
 test('E11: a cancel while the lesser model summarises ends the message at once', async () => {
   const waiting = Promise.withResolvers<void>();
@@ -236,7 +236,7 @@ test('E11: a cancel while the lesser model summarises ends the message at once',
     expect(only(events, 'AgentDone').status).toBe('cancelled');
     expect(ofType(events, 'ContextCompacted')).toHaveLength(0);
   });
-}, 30_000);
+});
 
 test('O21, E14: kill -9 in the middle of a compaction: the next process compacts, and no call is made twice', async () => {
   const summaries: ScriptedTurn[] = [];
@@ -281,4 +281,4 @@ test('O21, E14: kill -9 in the middle of a compaction: the next process compacts
     expect(resumed).toContain('SUMMARY: constants.');
     for (const { content } of TODOS) expect(resumed).toContain(content);
   });
-}, 60_000);
+});

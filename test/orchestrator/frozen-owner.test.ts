@@ -130,7 +130,7 @@ test('DURABILITY 15.5: an owner that is stopped in mid-edit is ended by the one 
     ]);
     expect(count(events, 'msg.done')).toBe(1);
   });
-}, 120_000);
+});
 
 test('DURABILITY 15.5: an owner that was stopped while nothing waits goes on as if nothing had been', async () => {
   await onStage(
@@ -148,7 +148,7 @@ test('DURABILITY 15.5: an owner that was stopped while nothing waits goes on as 
       await first.line(new RegExp(`^done ${sid} completed`));
     },
   );
-}, 120_000);
+});
 
 test('DURABILITY 15.20: an event loop that was blocked for twice the lease is noted, and what it did is not done again', async () => {
   await onStage(
@@ -164,7 +164,7 @@ test('DURABILITY 15.20: an event loop that was blocked for twice the lease is no
       expect(count(await eventsOf(sid), 'msg.done')).toBe(1);
     },
   );
-}, 120_000);
+});
 
 test('DURABILITY 6: an owner that cannot renew its lease puts its turns down by itself, and takes them up when it can', async () => {
   let server = 0;
@@ -188,7 +188,7 @@ test('DURABILITY 6: an owner that cannot renew its lease puts its turns down by 
       process.kill(pid, 'SIGCONT');
     }
   });
-}, 120_000);
+});
 
 /** Resolves when the one who waits has looked so many times. */
 async function looksAtOwner(handle: RedisHandle, times: number): Promise<void> {

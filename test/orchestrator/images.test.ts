@@ -172,4 +172,4 @@ test('G1, E16: a picture is in the blob store and the journal by its hash and go
       ).rejects.toThrow(/at most 10/);
     },
   );
-}, 60_000);
+});

@@ -183,7 +183,7 @@ test('O4: a session keeps the instructions and the trust it was opened with; the
     expect(systems[1]).toBe(systems[0]);
     expect(systems[2]).toContain('trusted="yes"');
     expect(systems[2]).toContain('Second text.');
-    for await (const event of odin.follow(sid, { from: '0', signal: AbortSignal.timeout(10_000) })) {
+    for await (const event of odin.follow(sid, { from: '0', signal: AbortSignal.timeout(300_000) })) {
       if (event.type !== 'SessionOpened') continue;
       expect(event.instructions).toEqual([
         { path: join(world.home, 'ODIN.md'), trusted: true, bytes: 9 },

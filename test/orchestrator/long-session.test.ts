@@ -104,7 +104,7 @@ test('E19, O21: 400 turns with 2 MB of tool output stay under a window of 32,000
     await server.close();
     rmSync(folder, { recursive: true, force: true });
   }
-}, 120_000);
+});
 
 function runChild(order: LongSessionOrder): Promise<LongSessionReport> {
   const path = new URL('../support/long-session-child.ts', import.meta.url).pathname;

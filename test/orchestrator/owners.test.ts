@@ -73,7 +73,7 @@ test('DURABILITY 15.23: of three Odins that start at the same instant one owns t
       }
     },
   );
-}, 120_000);
+});
 
 test('DURABILITY 6: an owner that this machine cannot see is waited for until it has been silent for a lease, and no longer', async () => {
   await onStage(
@@ -89,7 +89,7 @@ test('DURABILITY 6: an owner that this machine cannot see is waited for until it
       expect(odin.lines.findIndex((line) => line.includes('has not answered for 2 s'))).toBeGreaterThan(0);
     },
   );
-}, 120_000);
+});
 
 test('DURABILITY 6: who wakes up and finds the workspace in other hands begins nothing more, and leaves the other alone', async () => {
   const redis = await startTestRedis();
@@ -119,7 +119,7 @@ test('DURABILITY 6: who wakes up and finds the workspace in other hands begins n
   } finally {
     await redis.close();
   }
-}, 30_000);
+});
 
 test('DURABILITY 15.18: cancelled while nobody owns it, after a kill -9: the next owner ends it before any new effect', async () => {
   const asked = Promise.withResolvers<void>();
@@ -146,7 +146,7 @@ test('DURABILITY 15.18: cancelled while nobody owns it, after a kill -9: the nex
     expect(count(await typesOf(sid), 'cancel')).toBe(1);
     expect(await handle.client.xlen(keys.workspace(ws).ctl)).toBe(0);
   });
-}, 120_000);
+});
 
 const APIS: readonly ScriptedApi[] = ['anthropic', 'responses', 'chat'];
 
@@ -177,5 +177,4 @@ test.each(APIS)(
       expect(existsSync(join(project, 'deadly.txt'))).toBe(true);
     });
   },
-  60_000,
 );

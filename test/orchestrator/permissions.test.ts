@@ -163,13 +163,18 @@ test('SAFETY 2.3: nobody in time is a no, nobody at all too, and what cannot be 
   await withWorld({ script: (turn) => steps(calls)(turn) }, async (world) => {
     const folder = outsideOf(world);
     calls = [read(`${folder}/a.txt`)];
-    const odin = await world.open({ permission: { mode: 'ask', timeoutMs: 150 } });
+    const patient = await world.open({ permission: ASK });
     let refused = '';
-    const events = await asking(odin, odin.newSession(), 'ask', async ({ questionId, expiresAt, at }) => {
-      expect((expiresAt ?? 0) - at).toBeGreaterThanOrEqual(100);
-      refused = await odin.answer(questionId, 'allow_always', { by: 'test' }).then(String, String);
+    await asking(patient, patient.newSession(), 'ask', async ({ questionId }) => {
+      refused = await patient.answer(questionId, 'allow_always', { by: 'test' }).then(String, String);
+      await patient.answer(questionId, 'deny', { by: 'test' });
     });
     expect(refused).toContain('No rule is narrow enough');
+    await patient.close();
+    const odin = await world.open({ permission: { mode: 'ask', timeoutMs: 150 } });
+    const events = await asking(odin, odin.newSession(), 'ask', ({ expiresAt, at }) => {
+      expect((expiresAt ?? 0) - at).toBeGreaterThanOrEqual(100);
+    });
     expect(only(events, 'PermissionAnswered')).toMatchObject({ decision: 'deny', by: 'timeout' });
     expect(only(events, 'AgentDone').answer).toContain('Nobody answered in time');
     await odin.close();

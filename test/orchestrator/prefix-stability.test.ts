@@ -86,7 +86,7 @@ test('O8: over 30 turns with edits, todos and files that others change, ≥ 99 %
     }
     expect(JSON.parse(world.server.requests[0]?.body ?? '')).toMatchObject({ cache_control: { type: 'ephemeral' } });
   });
-}, 60_000);
+});
 
 /** How much of a prompt, without the brackets that close it, the next one begins with. */
 function sharedShare(body: string, next: string): number {

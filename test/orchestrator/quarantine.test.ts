@@ -96,7 +96,7 @@ test('DURABILITY 15.15: a message that kills its process is isolated within 6 cr
   async function eventsOf(sid: string): Promise<JournalEvent[]> {
     return (await readLog(handle.client, sid, '0')).map(({ event }) => event);
   }
-}, 120_000);
+});
 
 test('DURABILITY 0.9: a process that cannot be started for a suspect message takes nobody along', async () => {
   const { handle, home, close } = await startTestRedis();

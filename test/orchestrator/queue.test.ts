@@ -90,7 +90,7 @@ test('O6, C2: 1,000 messages from four processes, each sent twice, run once each
     }
     expect(await redis.handle.client.scard(keys.workspace(ws).pending)).toBe(0);
   });
-}, 240_000);
+});
 
 test('C2: a wake-up that was lost, and one whose turn ended without finishing, come again with the next sweep', async () => {
   await withQueue(async (queue, ws) => {
@@ -190,7 +190,7 @@ test('C2: the turn of a process that was killed goes on elsewhere with the next 
       'msg.done',
     ]);
   });
-}, 30_000);
+});
 
 test('C2: closing puts running turns back, and whoever works next goes on with them at once', async () => {
   const ws = ulid();

@@ -11,6 +11,7 @@ import { REPEATS_STOPPED } from '../../machines/agent/repeats.ts';
 import type { Odin } from '../../orchestrator/api.ts';
 import type { JournalEvent } from '../../shared/events.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
+import { withEnoughTime } from '../support/enough-time.ts';
 import { only, type World, withWorld } from '../support/odin-world.ts';
 import { printedSeed, randomFrom } from '../support/seed.ts';
 
@@ -115,15 +116,25 @@ test('E9: a wait that is longer than the limit is the end, and both are said', a
 });
 
 test('E9 E14: a wait outlives the process: the next one asks again when it was due, and not anew', async () => {
-  const script = (turn: ScriptedTurn): ScriptedAnswer =>
-    turn.requestIndex === 0 ? { fault: 'http_529' } : { text: 'at last' };
+  let isFirst = true;
+  const script = (): ScriptedAnswer => {
+    const answer: ScriptedAnswer = isFirst ? { fault: 'http_529' } : { text: 'at last' };
+    isFirst = false;
+    return answer;
+  };
   await withWorld({ script }, async (world) => {
-    const before = await world.open({ retryDelayMs: () => 400 });
-    const sid = before.newSession();
-    const told = upTo(before, sid, 'RetryScheduled');
-    await before.submit(sid, { mode: 'ask', body: 'go' });
-    await told;
-    await before.close();
+    // So long that the first process has left by then.
+    const { sid, requests } = await withEnoughTime(400, async (delayMs) => {
+      isFirst = true;
+      const before = await world.open({ retryDelayMs: () => delayMs });
+      const one = before.newSession();
+      const told = upTo(before, one, 'RetryScheduled');
+      const already = world.server.requests.length;
+      await before.submit(one, { mode: 'ask', body: 'go' });
+      await told;
+      await before.close();
+      return world.server.requests.length === already + 1 ? { sid: one, requests: already } : undefined;
+    });
     const asked: number[] = [];
     const after = await world.open({ retryDelayMs: (attempt) => asked.push(attempt) });
     expect(await upTo(after, sid, 'AgentDone', '0')).toMatchObject({ status: 'completed', answer: 'at last' });
@@ -133,7 +144,7 @@ test('E9 E14: a wait outlives the process: the next one asks again when it was d
     const fired = events.filter((event) => event.type === 'timer.fired');
     expect([set.length, fired.length]).toEqual([1, 1]);
     expect(fired[0]?.at).toBeGreaterThanOrEqual(set[0]?.dueAt ?? Number.POSITIVE_INFINITY);
-    expect(world.server.requests).toHaveLength(2);
+    expect(world.server.requests).toHaveLength(requests + 2);
   });
 });
 
@@ -187,13 +198,17 @@ test('E8: a call that is cancelled says what it has cost before the message ends
 });
 
 test('E11: an answer that drips on and on is ended by the time limit of a step', async () => {
-  const script = (): ScriptedAnswer => ({ text: 'x'.repeat(4_000), chunkSize: 1, pieceDelayMs: 5 });
+  const script = (): ScriptedAnswer => ({ text: 'x'.repeat(40_000), chunkSize: 1, pieceDelayMs: 5 });
   await withWorld({ script }, async (world) => {
-    writeFileSync(join(world.project, 'odinconfig.json'), '{ "stepTimeoutMs": 1000 }');
-    const odin = await world.open({ retryDelayMs: soon });
-    const events = await world.ask(odin, odin.newSession(), { mode: 'ask', body: 'go' });
+    const { events, ms } = await withEnoughTime(1_000, async (stepTimeoutMs) => {
+      writeFileSync(join(world.project, 'odinconfig.json'), JSON.stringify({ stepTimeoutMs }));
+      const odin = await world.open({ retryDelayMs: soon });
+      const seen = await world.ask(odin, odin.newSession(), { mode: 'ask', body: 'go' });
+      await odin.close();
+      return world.server.requests.length > 0 ? { events: seen, ms: stepTimeoutMs } : undefined;
+    });
     expect(only(events, 'AgentError')).toMatchObject({ code: 'step_timeout', step: 1 });
-    expect(only(events, 'AgentError').message).toContain('after 1 s');
+    expect(only(events, 'AgentError').message).toContain(`after ${ms / 1000} s`);
     expect(world.server.requests).toHaveLength(1);
   });
 });

@@ -198,4 +198,4 @@ test('O16: EditTool against a plain reference, on files of every line ending', a
     }),
     { seed, numRuns: 2_000 },
   );
-}, 60_000);
+});

@@ -93,4 +93,4 @@ test('O17: MultiEditTool against a plain reference, all or nothing', async () =>
     { seed, numRuns: 2_000 },
   );
   expect(made).toBeGreaterThan(50);
-}, 60_000);
+});

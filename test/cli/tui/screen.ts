@@ -18,7 +18,7 @@ export interface Screen extends Terminal {
 }
 
 /** What has not come by then does not come: says what is there instead. */
-const NEVER_MS = 20_000;
+const NEVER_MS = 120_000;
 
 export function createScreen(columns = 100, rows = 30): Screen {
   const term = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, scrollback: 20_000 });

@@ -1,14 +1,11 @@
 // The interface on an emulated screen with a whole Odin behind it, for tests.
 
-import { expect, jest } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { type App, startApp } from '../../../cli/tui/app.ts';
 import type { AppOptions } from '../../../cli/tui/desk.ts';
 import type { Script } from '../../../llm/scripted/script.ts';
 import { type World, withWorld } from '../../support/odin-world.ts';
 import { createScreen, type Screen } from './screen.ts';
-
-/** Each step waits for the screen and says itself what it missed. */
-jest.setTimeout(60_000);
 
 export const ENTER = '\r';
 export const ESC = '\u001b';

@@ -85,4 +85,4 @@ test('C5 O25: kill -9 with agents at work, in the foreground and in the backgrou
       second?.kill('SIGKILL');
     }
   });
-}, 180_000);
+});

@@ -81,4 +81,4 @@ test('C5 O25: with kill -9 of its worker and a parent that begins anew in mid-wo
     expect(await next.fsck(false)).toMatchObject({ clean: true });
     expect(await world.handle.client.keys('{odin}:a:*')).toEqual([]);
   });
-}, 180_000);
+});

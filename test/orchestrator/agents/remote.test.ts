@@ -70,7 +70,7 @@ test('C5 O19 O25: an agent with a worker sees the uncommitted files, is shown as
     expect(git(world.project, 'status', '--porcelain')).toBe(' M a.txt\n?? new/\n');
     expect(world.refused.filter((line) => !line.includes('used before'))).toEqual([]);
   });
-}, 180_000);
+});
 
 /** Answers of the model that wait until a test lets them go. */
 function gates() {
@@ -190,7 +190,7 @@ test('O19 O25: conflict, word, cancel, a worker that leaves and none at all: eac
     // A job that was added while the one before it came to its end finds nothing to do.
     expect(world.refused.filter((line) => !line.includes('used before'))).toEqual([]);
   });
-}, 180_000);
+});
 
 test('O19 O24: what an agent with a worker changed is asked about here; a cancel ends that too, and what cannot be taken is kept', async () => {
   const script = (turn: ScriptedTurn): ScriptedAnswer => {
@@ -231,7 +231,7 @@ test('O19 O24: what an agent with a worker changed is asked about here; a cancel
     await until(() => !left.some((folder) => existsSync(folder)));
     expect(readFileSync(join(copy, 'odd.txt'), 'utf8')).toContain('half a letter');
   });
-}, 180_000);
+});
 
 test('SAFETY 6: a job or a word that is forged, changed, replayed, oversized or of another project runs nothing, and is told of', async () => {
   let asked = 0;
@@ -334,4 +334,4 @@ test('SAFETY 6: a job or a word that is forged, changed, replayed, oversized or 
       await queue.close();
     }
   });
-}, 180_000);
+});

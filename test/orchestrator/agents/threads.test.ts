@@ -9,8 +9,6 @@ import type { StreamEvent } from '../../../shared/stream-events.ts';
 import { only, type World, withWorld } from '../../support/odin-world.ts';
 import { until } from '../../support/until.ts';
 
-/** Threads start several times in a test. */
-const TIMEOUT_MS = 180_000;
 const workerUrl = new URL('../../fixtures/agents-odd.ts', import.meta.url);
 const isAgent = (turn: ScriptedTurn): boolean => turn.system.includes('You are a subagent');
 const results = (turn: ScriptedTurn): string => turn.lastToolResults.map(({ text }) => text).join(' | ');
@@ -64,55 +62,43 @@ const edits = (events: readonly StreamEvent[], agent: string): readonly string[]
 for (const [how, options] of [
   ['exit', {}],
   ['throw', {}],
-  ['loop', { silentMs: 1_500 }],
+  ['loop', { silentMs: 6_000 }],
   ['memory', { memoryMb: 48 }],
 ] as const) {
-  test(
-    `C3 C5 O25: a thread lost by ${how}: all its agents go on in another, and no call is run twice`,
-    async () => {
-      const { events, odd, even, difference, logged } = await run(how, options);
-      expect(only(events, 'AgentDone')).toMatchObject({ status: 'completed' });
-      const ends = events.filter((event) => event.type === 'AgentEnded');
-      expect(ends.map((event) => event.end)).toEqual(['completed', 'completed']);
-      expect([odd, even]).toEqual(['two\n', 'two\n']);
-      expect([edits(events, 'a1-1-1'), edits(events, 'a1-1-2')]).toEqual([['ok'], ['ok']]);
-      expect(difference).toBeNull();
-      expect(logged.some((line) => line.startsWith('the thread of an agent was lost'))).toBe(true);
-    },
-    TIMEOUT_MS,
-  );
+  test(`C3 C5 O25: a thread lost by ${how}: all its agents go on in another, and no call is run twice`, async () => {
+    const { events, odd, even, difference, logged } = await run(how, options);
+    expect(only(events, 'AgentDone')).toMatchObject({ status: 'completed' });
+    const ends = events.filter((event) => event.type === 'AgentEnded');
+    expect(ends.map((event) => event.end)).toEqual(['completed', 'completed']);
+    expect([odd, even]).toEqual(['two\n', 'two\n']);
+    expect([edits(events, 'a1-1-1'), edits(events, 'a1-1-2')]).toEqual([['ok'], ['ok']]);
+    expect(difference).toBeNull();
+    expect(logged.some((line) => line.startsWith('the thread of an agent was lost'))).toBe(true);
+  });
 }
 
-test(
-  'C3 C5 O25: a call that ends after its thread was lost, and before the next one asks for it, has one result',
-  async () => {
-    const isLost = (line: string) => line.startsWith('the thread of an agent was lost');
-    const heldUp = ({ logged }: World) => [
-      { name: 'held up', timeoutMs: TIMEOUT_MS, toolResult: () => until(() => logged.some(isLost)) },
-    ];
-    const { events, odd, difference } = await run('late', {}, heldUp);
-    expect(only(events, 'AgentDone')).toMatchObject({ status: 'completed' });
-    const results = events.flatMap((event) =>
-      event.type === 'ToolResult' && event.agent === 'a1-1-1' ? [`${event.tool} ${event.status}`] : [],
-    );
-    expect([results, odd, difference]).toEqual([['ReadFile ok', 'EditTool ok'], 'two\n', null]);
-  },
-  TIMEOUT_MS,
-);
+test('C3 C5 O25: a call that ends after its thread was lost, and before the next one asks for it, has one result', async () => {
+  const isLost = (line: string) => line.startsWith('the thread of an agent was lost');
+  const heldUp = ({ logged }: World) => [
+    { name: 'held up', timeoutMs: 300_000, toolResult: () => until(() => logged.some(isLost)) },
+  ];
+  const { events, odd, difference } = await run('late', {}, heldUp);
+  expect(only(events, 'AgentDone')).toMatchObject({ status: 'completed' });
+  const results = events.flatMap((event) =>
+    event.type === 'ToolResult' && event.agent === 'a1-1-1' ? [`${event.tool} ${event.status}`] : [],
+  );
+  expect([results, odd, difference]).toEqual([['ReadFile ok', 'EditTool ok'], 'two\n', null]);
+});
 
-test(
-  'C3 O19: an agent that loses every thread is reported as crashed; its neighbour, the message and the next one go on',
-  async () => {
-    const { events, again } = await run('exit-always', {});
-    const ends = events.filter((event) => event.type === 'AgentEnded');
-    expect(ends.find((event) => event.agent === 'a1-1-1')).toMatchObject({ end: 'crashed' });
-    expect(ends.find((event) => event.agent === 'a1-1-2')).toMatchObject({ end: 'completed' });
-    const result = events.find(
-      (event) => event.type === 'ToolResult' && event.tool === 'AgentTool' && event.op === '1.1.1',
-    );
-    expect(result).toMatchObject({ status: 'failed' });
-    expect(only(events, 'AgentDone')).toMatchObject({ status: 'completed' });
-    expect(only(again, 'AgentDone')).toMatchObject({ status: 'completed' });
-  },
-  TIMEOUT_MS,
-);
+test('C3 O19: an agent that loses every thread is reported as crashed; its neighbour, the message and the next one go on', async () => {
+  const { events, again } = await run('exit-always', {});
+  const ends = events.filter((event) => event.type === 'AgentEnded');
+  expect(ends.find((event) => event.agent === 'a1-1-1')).toMatchObject({ end: 'crashed' });
+  expect(ends.find((event) => event.agent === 'a1-1-2')).toMatchObject({ end: 'completed' });
+  const result = events.find(
+    (event) => event.type === 'ToolResult' && event.tool === 'AgentTool' && event.op === '1.1.1',
+  );
+  expect(result).toMatchObject({ status: 'failed' });
+  expect(only(events, 'AgentDone')).toMatchObject({ status: 'completed' });
+  expect(only(again, 'AgentDone')).toMatchObject({ status: 'completed' });
+});

@@ -13,7 +13,7 @@ test('SPEC O19, C5: workers killed in the middle of their tasks neither lose one
   expect(result).toMatchObject({ kills: 3, lost: 0, doubled: 0, unknown: 0, stray: 0 });
   // A call that was under way when its worker died is made again; nothing else is.
   expect(result.extraRequests).toBeLessThanOrEqual(3 * 4);
-}, 120_000);
+});
 
 test('SPEC O25: a worker that is told to stop twice puts its task back, and the next one goes on with its session', async () => {
   let isSlow = true;
@@ -43,4 +43,4 @@ test('SPEC O25: a worker that is told to stop twice puts its task back, and the 
       expect([result?.answer, [...sessions]]).toEqual(['Done.', [['one', [result?.session]]]]);
     },
   );
-}, 60_000);
+});

@@ -5,6 +5,7 @@ import type { ScriptedAnswer, ScriptedTurn } from '../../../llm/scripted/script.
 import { UserError } from '../../../shared/outcome.ts';
 import { tokensIn } from '../../../shared/spending.ts';
 import type { StreamEvent } from '../../../shared/stream-events.ts';
+import { withEnoughTime } from '../../support/enough-time.ts';
 import { only, withWorld } from '../../support/odin-world.ts';
 
 /** Reads one part of a file after the other and never comes to an end. */
@@ -93,8 +94,12 @@ test('E7 O2 E11: the time for a message runs out in the middle of a tool, which 
   });
   await withWorld({ script }, async (world) => {
     const odin = await world.open({ permission: { mode: 'deny', timeoutMs: null, allow: ['sleep'] } });
-    const limits = { timeoutMs: 1_500, maxSteps: 5 };
-    const events = await world.ask(odin, odin.newSession(), { mode: 'edit', body: 'wait', limits });
+    // So long that the tool has begun by then.
+    const events = await withEnoughTime(1_500, async (timeoutMs) => {
+      const limits = { timeoutMs, maxSteps: 5 };
+      const seen = await world.ask(odin, odin.newSession(), { mode: 'edit', body: 'wait', limits });
+      return seen.some(({ type }) => type === 'ToolCallStart') ? seen : undefined;
+    });
     expect(only(events, 'LimitReached').limit).toBe('time');
     expect(only(events, 'ToolCallEnd').status).toBe('cancelled');
     expect(only(events, 'AgentDone')).toMatchObject({ status: 'budget', steps: 1 });

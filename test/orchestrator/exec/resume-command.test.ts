@@ -171,4 +171,4 @@ test('DURABILITY 15.1: 16 kills of the owner, before, between and after intent a
   expect({ lost, doubled, misordered, unknown }).toEqual({ lost: 0, doubled: 0, misordered: 0, unknown: 0 });
   expect(kills).toBeGreaterThan(12);
   expect(resumed).toBeGreaterThan(3);
-}, 60_000);
+});

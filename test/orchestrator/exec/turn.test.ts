@@ -75,7 +75,7 @@ test('E11 DURABILITY 8: a message that was cancelled right before Odin left ends
     const permission = { mode: 'ask', timeoutMs: null, allow: [] } as const;
     const before = await world.open({ permission });
     const sid = before.newSession();
-    const stream = before.follow(sid, { from: '0', signal: AbortSignal.timeout(60_000) });
+    const stream = before.follow(sid, { from: '0', signal: AbortSignal.timeout(300_000) });
     await before.submit(sid, { mode: 'edit', body: 'x' });
     if (!(await sandboxHere())) {
       for await (const event of stream) {
@@ -90,7 +90,7 @@ test('E11 DURABILITY 8: a message that was cancelled right before Odin left ends
     await before.close();
     expect(processesWith(word)).toEqual([]);
     const after = await world.open();
-    for await (const event of after.follow(sid, { from: '0', signal: AbortSignal.timeout(60_000) })) {
+    for await (const event of after.follow(sid, { from: '0', signal: AbortSignal.timeout(300_000) })) {
       if (event.type !== 'AgentDone') continue;
       expect(event.status).toBe('cancelled');
       break;

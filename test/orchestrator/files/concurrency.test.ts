@@ -59,7 +59,7 @@ test('DURABILITY 12: 8 agents × 20 edits and an outside editor on one file: no 
   expect({ won, conflicts }).toEqual({ won: 1, conflicts: AGENTS - 1 });
   expect(rebased).toBeGreaterThan(0);
   expect(bench.files.locks.size).toBe(0);
-}, 30_000);
+});
 
 test('DURABILITY 12: an agent outlasts a burst of outside changes, and is told of one that does not end', async () => {
   bench = openFilesBench();
@@ -78,7 +78,7 @@ test('DURABILITY 12: an agent outlasts a burst of outside changes, and is told o
   expect(codeOf(outcome)).toBe('conflict');
   expect(messageOf(outcome)).toMatch(/all the time\. Nothing was changed/);
   expect(readFileSync(path, 'utf8')).toBe(`mine: 1\ntheirs: ${n}\n`);
-}, 30_000);
+});
 
 test('DURABILITY 12: the same over 200 files: no change is lost', async () => {
   bench = openFilesBench();
@@ -112,7 +112,7 @@ test('DURABILITY 12: the same over 200 files: no change is lost', async () => {
     );
     expect(readFileSync(path, 'utf8')).toBe(expected);
   }
-}, 30_000);
+});
 
 test('DURABILITY 12: 8 agents writing whole files lose nothing either: compare-and-swap, and those who lose read again', async () => {
   bench = openFilesBench();
@@ -136,4 +136,4 @@ test('DURABILITY 12: 8 agents writing whole files lose nothing either: compare-a
   expect(new Set(lines).size).toBe(AGENTS * 10);
   expect(lines).toHaveLength(AGENTS * 10);
   expect(refused).toBeGreaterThan(0);
-}, 30_000);
+});

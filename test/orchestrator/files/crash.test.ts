@@ -19,4 +19,4 @@ test(`DURABILITY 8: after ${KILLS} kills -9 between intent and rename and betwee
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}, 120_000);
+});

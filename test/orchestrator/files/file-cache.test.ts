@@ -290,4 +290,4 @@ test('O7: under random reads, edits, outside changes and evictions the cache ans
   );
   expect(files.cache.stats().evictions).toBeGreaterThan(RUNS / 10);
   expect(files.cache.stats().hits + files.cache.stats().segmentHits).toBeGreaterThan(RUNS / 10);
-}, 60_000);
+});

@@ -58,7 +58,7 @@ test('E14: undo of any edits is the identity byte for byte, and redo brings them
     { seed, numRuns: 2_000 },
   );
   expect(edits).toBeGreaterThan(1_000);
-}, 60_000);
+});
 
 test('E14: creating and deleting are undone and redone, with the mode bits', async () => {
   const path = join(bench.root, 'folder/new.txt');

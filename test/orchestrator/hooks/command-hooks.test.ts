@@ -151,7 +151,9 @@ test('E5: a hook that is slow, broken, missing or not to be understood refuses t
     });
     expect(hookRan).toHaveLength(made.length);
     expect(journal.filter((event) => event.type === 'tool.intent')).toEqual([]);
-    for (const pid of textOf(world, 'pids').trim().split('\n')) expect(runs(pid)).toBe(false);
+    // On a slow machine it may not even have begun by then.
+    const begun = existsSync(inProject(world, 'pids')) ? textOf(world, 'pids').trim().split('\n') : [];
+    for (const pid of begun) expect(runs(pid)).toBe(false);
   });
 });
 

@@ -77,4 +77,4 @@ test('E5 C2: after kill -9 a toolCall hook is asked again, but not behind an int
     await server.close();
     for (const folder of [project, home]) rmSync(folder, { recursive: true, force: true });
   }
-}, 60_000);
+});

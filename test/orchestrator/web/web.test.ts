@@ -151,8 +151,8 @@ test('O20: pages that are made to choke a reader are cut off, the process goes o
     failure: { code: 'too_heavy', message: expect.stringContaining('time') },
   });
   clearInterval(timer);
-  // Its thread had five seconds; a process that stands still would have counted almost none.
-  expect(ticks).toBeGreaterThan(200);
+  // Its thread had five seconds; a process that stands still counts one or two, and a slow machine some dozens.
+  expect(ticks).toBeGreaterThan(10);
   expect((await pageOf(port, site.url('/fine'))).title).toBe('Page 7');
 });
 
