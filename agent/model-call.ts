@@ -15,7 +15,7 @@ import { withOwnCallIds } from './call-ids.ts';
 import { checkFit } from './context-fit.ts';
 import { countedUsage } from './counted-usage.ts';
 import type { LoopDeps } from './loop-deps.ts';
-import { promptHash } from './memory.ts';
+import { type AgentMemory, promptHash } from './memory.ts';
 import { openQuestions } from './permissions-memory.ts';
 import { pickModel } from './pick-model.ts';
 import { requestParts } from './request-parts.ts';
@@ -37,18 +37,21 @@ export async function callModel(
   signal: AbortSignal,
 ): Promise<void> {
   const model = pickModel(start, index);
-  const words = attempt === 1 ? (deps.waitingWords?.() ?? []) : [];
-  const news = attempt === 1 ? newFacts(deps, repeats, words) : null;
-  const facts = withNote(news?.text ?? null, note);
+  const words = deps.waitingWords?.() ?? [];
+  const before = toldBefore(deps.memory);
+  const news = newFacts(deps, before === null ? repeats : 0, words);
+  const added = joined([news.text, note]);
   const base = requestParts(deps, start, specs, model);
   const { history } = deps.memory;
-  const fit = checkFit(deps, { op, model, request: buildRequest({ ...base, history }), facts });
+  const fit = checkFit(deps, { op, model, request: buildRequest({ ...base, history }), facts: added });
   if (fit.full) return deps.recorder.record(fit.full);
   const wanted = { model, inputTokens: fit.tokens, maxOutputTokens: fit.maxOutputTokens };
   const room = deps.budget.plannerRoom(wanted, signal);
   const maxOutputTokens = room instanceof Promise ? await room : room;
   if (maxOutputTokens === null) return;
-  if (news) deps.memory.told = news.told;
+  // Nothing more: the history has those of the earlier try.
+  const facts = added === null ? null : joined([before, added]);
+  deps.memory.told = news.told;
   for (const word of words) deps.recorder.record(word);
   deps.recorder.record({
     type: 'llm.req',
@@ -125,8 +128,19 @@ function newFacts(
   );
 }
 
-const withNote = (facts: string | null, note: string | null): string | null =>
-  facts === null || note === null ? (facts ?? note) : `${facts}\n${note}`;
+/**
+ * What an earlier try of this request has told: a request's facts are all of its newest message, so the next try tells it too. None when nothing
+ * counts as told, for then all of it is new.
+ */
+function toldBefore({ history, told }: AgentMemory): string | null {
+  const newest = history.messages.at(-1);
+  return told.size === 0 || newest === undefined || newest.role === 'assistant' ? null : (newest.facts ?? null);
+}
+
+function joined(parts: readonly (string | null)[]): string | null {
+  const texts = parts.filter((part) => part !== null);
+  return texts.length === 0 ? null : texts.join('\n');
+}
 
 function showDelta(deps: LoopDeps, op: OpId, delta: ModelDelta): void {
   if (delta.type === 'args') deps.live.publish({ ...delta, op });

@@ -94,6 +94,40 @@ test('O6: what waits is told to the running message from another process, journa
   });
 }, 60_000);
 
+test('O6: what comes while a request fails is told with its next try, behind what the first had told', async () => {
+  const gate = Promise.withResolvers<void>();
+  const script: Script = async ({ requestIndex }) => {
+    if (requestIndex > 0) return { text: 'Done.' };
+    await gate.promise;
+    return { fault: 'http_529' };
+  };
+  await withWorld({ script, files: { 'b.txt': 'b\n' } }, async (world) => {
+    const hooks = [{ name: 'hint', beforeLLM: () => ({ note: 'Mind the gap.' }) }];
+    const odin = await world.open({ retryDelayMs: () => 1, hooks });
+    const sid = odin.newSession();
+    const first = world.ask(odin, sid, { mode: 'ask', body: 'work' });
+    await until(() => world.server.requests.length === 1);
+    await odin.submit(sid, { mode: 'ask', body: 'look into b.txt too' });
+    await odin.steer(sid, 2, 'test');
+    await until(() => world.logged.some((line) => line.includes('is told with the next step')));
+    gate.resolve();
+    expect((await first).at(-1)).toMatchObject({ type: 'AgentDone', status: 'completed' });
+    await until(async () => (await odin.sessions())[0]?.status === 'idle');
+    expect(world.server.requests).toHaveLength(2);
+    const requests = (await journalOf(odin, sid)).filter(({ type }) => type === 'llm.req');
+    const [before = '', after = ''] = requests.map(({ facts }) => facts);
+    expect(before).toContain('Mind the gap.');
+    expect(before).not.toMatch(TOLD);
+    expect(after.startsWith(`${before}\n`)).toBe(true);
+    expect(after.slice(before.length)).toMatch(
+      /^\n<facts>\nThe user says, while you work: look into b\.txt too\n<\/facts>$/,
+    );
+    expect(world.server.requests[1]?.body).toContain(JSON.stringify(after).slice(1, -1));
+    expect(await odin.queued(sid)).toEqual([]);
+    expect(await odin.replay(sid)).toMatchObject({ difference: null });
+  });
+});
+
 test('O6: a word that was journaled before a crash is not told again, and its message leaves the queue before the next one can run', async () => {
   const word: EventOf<'word'> = { type: 'word', seq: 1, text: 'old', by: 'x', queued: 2, at: 1 };
   const out: number[] = [];
