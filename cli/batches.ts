@@ -1,10 +1,10 @@
 // What the commands of `odin batch` and `odin worker` share: Redis, the batches in it, their queues, and a runner for those that run tasks.
 
-import type { AgentRunner } from '../orchestrator/agents/remote/runner.ts';
 import type { ModelPair, PermissionPolicy } from '../orchestrator/api.ts';
-import type { Access, QueueOf } from '../orchestrator/batch/jobs.ts';
-import type { BatchRunner } from '../orchestrator/batch/runner.ts';
+import type { QueueOf } from '../orchestrator/batch/jobs.ts';
 import type { BatchStore } from '../orchestrator/batch/store.ts';
+import type { JobRunner } from '../orchestrator/jobs/job-host.ts';
+import type { Access } from '../orchestrator/jobs/workers.ts';
 import type { Log } from '../orchestrator/log.ts';
 import type { RedisHandle } from '../orchestrator/redis.ts';
 import { cleanLine } from '../shared/clean-text.ts';
@@ -17,9 +17,9 @@ export interface Batches {
   readonly store: BatchStore;
   readonly queueOf: QueueOf;
   readonly log: Log;
-  run(options: RunHere): Promise<BatchRunner>;
+  run(options: RunHere): Promise<JobRunner>;
   /** Takes subagents of other Odins. */
-  runAgents(options: Omit<RunHere, 'roles'>): Promise<AgentRunner>;
+  runAgents(options: Omit<RunHere, 'roles'>): Promise<JobRunner>;
 }
 
 export interface RunHere {

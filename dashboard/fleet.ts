@@ -3,7 +3,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { type BatchStatus, ITEM_STATUSES, type ItemResult, openBatchStore } from '../orchestrator/batch/store.ts';
-import { beat, type SeenWorker } from '../orchestrator/batch/workers.ts';
+import { beat, type SeenWorker } from '../orchestrator/jobs/workers.ts';
 import type { OdinRedis } from '../orchestrator/redis.ts';
 import type { ShowSafely } from './show-safely.ts';
 

@@ -3,9 +3,9 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { BatchRunner } from '../../orchestrator/batch/runner.ts';
 import type { BatchStatus } from '../../orchestrator/batch/store.ts';
 import type { BatchProject } from '../../orchestrator/batch/submit.ts';
+import type { JobRunner } from '../../orchestrator/jobs/job-host.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { UserError } from '../../shared/outcome.ts';
 import { batchExitCode, countsText, createProgress } from '../batch-progress.ts';
@@ -120,7 +120,7 @@ const projectsOf = async ({ store }: Batches, bid: string): Promise<readonly Bat
 
 /** Whether there is a worker for each of these projects that may do what the tasks in it do. */
 async function areServed({ handle }: Batches, projects: readonly BatchProject[]): Promise<boolean> {
-  const { beat, serves } = await import('../../orchestrator/batch/workers.ts');
+  const { beat, serves } = await import('../../orchestrator/jobs/workers.ts');
   const workers = await beat(handle.client, null);
   return projects.every((project) => workers.some((worker) => serves(worker, 'batch', project)));
 }
@@ -184,7 +184,7 @@ async function runHere(
   projects: readonly BatchProject[],
   options: RunTasksOptions,
   version: string,
-): Promise<BatchRunner> {
+): Promise<JobRunner> {
   const config = await settingsOf(batches.place);
   const models = await openModels(options, config);
   const permission = await permissionPolicy(

@@ -1,6 +1,6 @@
 // `odin workers`: which workers there are, where, and what they do.
 
-import { beat } from '../../orchestrator/batch/workers.ts';
+import { beat } from '../../orchestrator/jobs/workers.ts';
 import { timeText } from '../../shared/amount-text.ts';
 import { cleanLine } from '../../shared/clean-text.ts';
 import { tell, withBatches } from '../batches.ts';

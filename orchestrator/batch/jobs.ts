@@ -3,6 +3,7 @@
 
 import * as z from 'zod';
 import { type JobQueue, type NewJob, openJobQueue } from '../jobs/job-queue.ts';
+import type { Access } from '../jobs/workers.ts';
 import { batchQueue } from '../keys.ts';
 import type { Log } from '../log.ts';
 import type { RedisHandle } from '../redis.ts';
@@ -20,7 +21,6 @@ export const batchJobSchema = z.strictObject({
 export type BatchJob = z.infer<typeof batchJobSchema>;
 
 /** Whether a task writes decides its queue. */
-export type Access = 'read' | 'edit';
 export const accessOf = ({ mode }: Task): Access => (mode === 'edit' ? 'edit' : 'read');
 
 export type QueueOf = (root: string, access: Access) => Promise<JobQueue<BatchJob>>;

@@ -4,11 +4,11 @@ import { readdir, rmdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { archiveSession } from '../archive-move.ts';
+import { beat } from '../jobs/workers.ts';
 import { isAlive } from '../process-identity.ts';
 import type { RedisHandle } from '../redis.ts';
 import { removeTree } from './copy-tree.ts';
 import type { BatchStore } from './store.ts';
-import { beat } from './workers.ts';
 import { removeShared, taskOfFolder, workingCopies } from './working-copy.ts';
 
 interface LeftoversPlace {

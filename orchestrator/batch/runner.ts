@@ -1,56 +1,28 @@
 // Runs tasks of batches in this process, as many at a time as it was told, for the projects it was given and no others (SAFETY 6): in
 // `odin worker`, and in `odin batch submit` itself. What a task may do comes from this process' own settings, never from a job.
 
-import { hostname } from 'node:os';
 import { ulid } from '../../shared/ids.ts';
 import { Fenced } from '../../shared/ports.ts';
-import type { ModelPair, PermissionPolicy } from '../api.ts';
-import type { JobProcessor } from '../jobs/job-queue.ts';
+import { createJobHost, type JobHostOptions, type JobRunner, type JobSource } from '../jobs/job-host.ts';
+import type { TakenJob } from '../jobs/job-queue.ts';
 import { workspaceId } from '../keys.ts';
-import type { Log } from '../log.ts';
 import { openHeavyPool } from '../pool.ts';
 import { isAlive, selfIdentity, selfPlace } from '../process-identity.ts';
-import type { RedisHandle } from '../redis.ts';
 import { type Allowance, openAllowance } from './allowance.ts';
 import { repositoryOf } from './git.ts';
-import { type Access, accessOf, addJobs, type BatchJob, followOn, openBatchQueues } from './jobs.ts';
+import { accessOf, addJobs, type BatchJob, followOn, openBatchQueues } from './jobs.ts';
 import { clearLeftovers } from './leftovers.ts';
 import { openPatchShell } from './patch-shell.ts';
 import { runTask, type TaskEnd } from './run-task.ts';
-import { createSlots } from './slots.ts';
 import { type BatchStatus, type BatchStore, type ItemRun, openBatchStore, taskHash } from './store.ts';
 import type { Task } from './task.ts';
-import { BEAT_MS, beat, leave } from './workers.ts';
 import { openWorkingCopies, removeShared, taskFolder } from './working-copy.ts';
 
-export interface RunnerOptions {
-  readonly home: string;
-  readonly handle: RedisHandle;
-  readonly key: Buffer;
-  /** A project as jobs name it -> its root on this machine. */
-  readonly projects: ReadonlyMap<string, string>;
-  /** read: tasks that write are left to others. */
-  readonly access: Access;
-  readonly permission: PermissionPolicy;
-  readonly models: ModelPair;
-  readonly concurrency: number;
-  readonly version: string;
+export interface RunnerOptions extends JobHostOptions {
   readonly roles: readonly string[];
-  readonly log: Log;
-  notice(line: string): void;
-  /** A task has begun or ended here. */
-  onChange?(): void;
 }
 
-export interface BatchRunner {
-  readonly id: string;
-  load(): { readonly running: number; readonly done: number };
-  /** Takes no new tasks, waits for those that run, at most so long, and puts the others back. Returns how many those were. */
-  drain(graceMs: number): Promise<number>;
-  /** While it drains: no more waiting. */
-  hurry(): void;
-}
-
+const SWEEP_MS = 2_000;
 const CANCEL_POLL_MS = 1_000;
 const RECONCILE_MS = 15_000;
 const LEFTOVERS_MS = 60_000;
@@ -71,40 +43,21 @@ const readAbout = async (store: BatchStore, bid: string): Promise<About> => {
   return { caps: status?.caps ?? {}, hasDependents };
 };
 
-/** Aborts with the first of them, until it is released; what AbortSignal.any makes is kept for as long as anything listens to it. */
-function firstOf(...signals: readonly AbortSignal[]): { readonly signal: AbortSignal; release(): void } {
-  const first = new AbortController();
-  const abort = () => first.abort(signals.find(({ aborted }) => aborted)?.reason);
-  for (const signal of signals) signal.addEventListener('abort', abort, { once: true });
-  if (signals.some(({ aborted }) => aborted)) abort();
-  const release = () => {
-    for (const signal of signals) signal.removeEventListener('abort', abort);
-  };
-  return { signal: first.signal, release };
-}
-
-export async function startBatchRunner(options: RunnerOptions): Promise<BatchRunner> {
-  const { home, handle, key, projects, concurrency, log } = options;
-  const id = ulid();
-  const since = Date.now();
+export async function startBatchRunner(options: RunnerOptions): Promise<JobRunner> {
+  const { home, handle, key, concurrency, log } = options;
+  const host = createJobHost(options, options.roles);
+  const { id, refuse } = host;
   const store = openBatchStore(handle.client);
   const { queueOf, close: closeQueues } = openBatchQueues(handle, { key, log });
   const pool = openHeavyPool();
   const patches = openPatchShell();
-  const slots = createSlots(concurrency);
-  const leaving = new AbortController();
-  const rushed = Promise.withResolvers<void>();
-  const running = new Map<string, Running>();
+  const running = new Set<Running>();
   const repositories = new Map<string, Promise<string | null>>();
   const allowances = new Map<string, Allowance>();
   const abouts = new Map<string, Promise<About>>();
   /** Batches that ended here. */
   const over = new Set<string>();
   const cleaning = new Set<Promise<void>>();
-  let idle = Promise.withResolvers<void>();
-  let done = 0;
-  let draining = false;
-  idle.resolve();
 
   const deps = {
     ...{ home, handle, pool, store, patches, log, worker: id, models: options.models, permission: options.permission },
@@ -117,26 +70,12 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
     },
   };
 
-  const info = () => ({
-    ...{ id, host: hostname(), ...selfIdentity(), version: options.version, roles: [...options.roles] },
-    ...{
-      roots: [...projects.keys()],
-      access: options.access,
-      concurrency,
-      running: running.size,
-      done,
-      draining,
-      since,
-    },
-  });
-
-  const refuse = (job: string, why: string): 'done' => {
-    log('a job was refused', { id: job, why });
-    return 'done';
-  };
-
   /** A job's task, when it is what was signed and this process may run it. */
-  const taskOf = async ({ bid, item, hash }: BatchJob, name: string, access: Access): Promise<Task | string> => {
+  const taskOf = async (
+    { bid, item, hash }: BatchJob,
+    name: string,
+    access: JobSource['access'],
+  ): Promise<Task | string> => {
     const [task] = await store.tasksOf(bid, [item]);
     if (!task) return 'there is no such task.';
     if (taskHash(task) !== hash) return 'the task is not the one that was signed.';
@@ -144,33 +83,14 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
     return task;
   };
 
-  const processor =
-    (name: string, root: string, access: Access): JobProcessor<BatchJob> =>
-    async (job, lock) => {
-      const { signal, release } = firstOf(lock, leaving.signal);
-      try {
-        const free = await slots.take(signal);
-        // What is not cleaned up yet does not pile up.
-        if (cleaning.size > 2 * concurrency) await Promise.race(cleaning);
-        if (free === null || draining) {
-          free?.();
-          return 'back';
-        }
-        try {
-          return await runJob({ name, root, access }, job, signal);
-        } finally {
-          free();
-        }
-      } finally {
-        release();
-      }
-    };
-
   const runJob = async (
-    { name, root, access }: { readonly name: string; readonly root: string; readonly access: Access },
-    { id: jobId, token, data }: Parameters<JobProcessor<BatchJob>>[0],
+    { name, root, access }: JobSource,
+    { id: jobId, token, data }: TakenJob<BatchJob>,
     signal: AbortSignal,
   ): Promise<'done' | 'back'> => {
+    // What is not cleaned up yet does not pile up.
+    if (cleaning.size > 2 * concurrency) await Promise.race(cleaning);
+    if (signal.aborted) return 'back';
     const { bid, item, gen } = data;
     const task = await taskOf(data, name, access);
     if (typeof task === 'string') return refuse(jobId, task);
@@ -190,9 +110,8 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
     if (claim.status !== 'ok') return refuse(jobId, `its task is ${claim.status}: it was used before.`);
     const own: Running = { bid, cancelled: new AbortController() };
     over.delete(bid);
-    if (running.size === 0) idle = Promise.withResolvers<void>();
-    running.set(jobId, own);
-    options.onChange?.();
+    const ended = host.begin();
+    running.add(own);
     try {
       const scope = (await allowanceOf(bid))?.scope ?? null;
       const order = { bid, gen, task, folder, ws, claim, root, scope, signal, cancelled: own.cancelled.signal };
@@ -207,21 +126,19 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
       });
       const verdict = await store.finish(bid, end.result, claim.epoch, end.patch);
       if (verdict === 'fenced') return refuse(jobId, TAKEN_OVER);
-      done += 1;
+      host.count();
       cleanUp(bid, end, verdict === 'last');
       if ((await aboutOf(bid)).hasDependents) await followOn(store, queueOf, bid, item);
       return 'done';
     } catch (error) {
       if (!signal.aborted && error instanceof Fenced) return refuse(jobId, TAKEN_OVER);
       if (!signal.aborted) throw error;
-      if (lockLost(signal)) return 'done';
       await store.release(bid, item, claim.epoch);
       return 'back';
     } finally {
-      running.delete(jobId);
+      running.delete(own);
       await giveBack(bid);
-      if (running.size === 0) idle.resolve();
-      options.onChange?.();
+      ended();
     }
   };
 
@@ -260,13 +177,11 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
   };
 
   const giveBack = async (bid: string): Promise<void> => {
-    if ([...running.values()].some((one) => one.bid === bid)) return;
+    if ([...running].some((one) => one.bid === bid)) return;
     const allowance = allowances.get(bid);
     allowances.delete(bid);
     await allowance?.close();
   };
-
-  const lockLost = (signal: AbortSignal): boolean => signal.reason instanceof Fenced && !leaving.signal.aborted;
 
   const crashed = (task: Task, error: unknown) => ({
     result: {
@@ -308,70 +223,33 @@ export async function startBatchRunner(options: RunnerOptions): Promise<BatchRun
   };
 
   const pollCancels = async () => {
-    for (const bid of new Set([...running.values()].map((one) => one.bid))) {
+    for (const bid of new Set([...running].map((one) => one.bid))) {
       if (!(await store.isCancelled(bid))) continue;
-      for (const one of running.values()) if (one.bid === bid) one.cancelled.abort();
+      for (const one of running) if (one.bid === bid) one.cancelled.abort();
     }
   };
 
   /** `self`: the worker that is cleaning up nothing, this one at its beginning and its end. */
   const clearAll = (self: string) => clearLeftovers({ home, handle, store, self });
 
-  const every = (ms: number, what: string, work: () => Promise<unknown>) => {
-    let busy = false;
-    return setInterval(() => {
-      if (busy) return;
-      busy = true;
-      work()
-        .catch((error: unknown) => log(what, { error: String(error) }))
-        .finally(() => {
-          busy = false;
-        });
-    }, ms);
-  };
-
-  await beat(handle.client, info());
+  await host.appear();
   await sweep();
-  const accesses: readonly Access[] = options.access === 'edit' ? ['edit', 'read'] : ['read'];
-  const queues = await Promise.all(
-    [...projects].flatMap(([name, root]) =>
-      accesses.map(async (access) => {
-        const queue = await queueOf(name, access);
-        queue.work(processor(name, root, access), concurrency);
-        return queue;
-      }),
-    ),
-  );
-  const timers = [
-    every(BEAT_MS, 'no sign of life was given', () => beat(handle.client, info())),
-    every(BEAT_MS, 'the sweep failed', sweep),
-    every(CANCEL_POLL_MS, 'cancels were not looked for', pollCancels),
-    every(RECONCILE_MS, 'missing jobs were not added', reconcile),
-    every(LEFTOVERS_MS, 'leftovers were not cleared', () => clearAll('')),
-  ];
+  await host.take(queueOf, runJob);
+  host.every(SWEEP_MS, 'the sweep failed', sweep);
+  host.every(CANCEL_POLL_MS, 'cancels were not looked for', pollCancels);
+  host.every(RECONCILE_MS, 'missing jobs were not added', reconcile);
+  host.every(LEFTOVERS_MS, 'leftovers were not cleared', () => clearAll(''));
   void clearAll(id).catch((error: unknown) => log('leftovers were not cleared', { error: String(error) }));
   void reconcile().catch((error: unknown) => log('missing jobs were not added', { error: String(error) }));
 
   return {
-    id,
-    load: () => ({ running: running.size, done }),
-    hurry: () => rushed.resolve(),
-    async drain(graceMs) {
-      draining = true;
-      await beat(handle.client, info()).catch(() => {});
-      await Promise.all(queues.map((queue) => queue.pause()));
-      const limit = AbortSignal.timeout(graceMs);
-      const late = new Promise<void>((resolve) => limit.addEventListener('abort', () => resolve(), { once: true }));
-      await Promise.race([idle.promise, rushed.promise, ...(graceMs > 0 ? [late] : [Promise.resolve()])]);
-      const left = running.size;
-      leaving.abort(new Fenced('This worker leaves.'));
-      for (const timer of timers) clearInterval(timer);
-      await closeQueues();
-      await Promise.all(cleaning);
-      await clearAll(id).catch(() => {});
-      await Promise.all([pool.close(), patches.close()]);
-      await leave(handle.client, id).catch(() => {});
-      return left;
-    },
+    ...{ id, load: host.load, hurry: host.hurry },
+    drain: (graceMs) =>
+      host.leave(graceMs, async () => {
+        await closeQueues();
+        await Promise.all(cleaning);
+        await clearAll(id).catch(() => {});
+        await Promise.all([pool.close(), patches.close()]);
+      }),
   };
 }

@@ -7,9 +7,9 @@ import { readdir, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256, ulid } from '../../shared/ids.ts';
 import { type Outcome, ok } from '../../shared/outcome.ts';
+import type { Access } from '../jobs/workers.ts';
 import { type CopyWay, copyTree, removeTree } from './copy-tree.ts';
 import { makeClone, packClone } from './git.ts';
-import type { Access } from './jobs.ts';
 
 /** Beside the state folder, which no command may look into. */
 export const workingCopies = (home: string): string => `${home}-worktrees`;

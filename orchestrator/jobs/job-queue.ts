@@ -48,17 +48,31 @@ export interface JobQueueOptions<T> {
   onError(error: Error): void;
   /** Why a job was not taken. */
   onRefused(id: string, why: string): void;
+  /** How long a job's lock may go without a renewal before it counts as lost. */
+  readonly fenceMs?: number;
+}
+
+interface Running {
+  readonly abort: AbortController;
+  readonly job: Job;
+  readonly token: string;
+  /** When the processor has let go of it. */
+  readonly over: Promise<void>;
+  renewedAt: number;
 }
 
 const LOCK_MS = 10_000;
 const STALLED_INTERVAL_MS = 5_000;
 const SELF_FENCE_MS = 0.7 * LOCK_MS;
+const WATCH_MS = 500;
+/** Of the time that a lock may go without a renewal: after so much of it this process renews by itself. */
+const OWN_RENEWAL = 0.8;
 const CHUNK = 500;
 const KEPT_JOBS = 1_000;
 const EXPIRES_AFTER_MS = 7 * 24 * 3_600_000;
 
 export async function openJobQueue<T>(handle: RedisHandle, options: JobQueueOptions<T>): Promise<JobQueue<T>> {
-  const { name, key, schema, onError, onRefused } = options;
+  const { name, key, schema, onError, onRefused, fenceMs = SELF_FENCE_MS } = options;
   const bullmq = await import('bullmq');
   const connection = handle.client;
   const kept = { removeOnComplete: { count: KEPT_JOBS }, removeOnFail: { count: KEPT_JOBS } };
@@ -68,13 +82,23 @@ export async function openJobQueue<T>(handle: RedisHandle, options: JobQueueOpti
     defaultJobOptions: { attempts: 1, sizeLimit: MAX_JOB_BYTES, ...kept },
   });
   queue.on('error', onError);
-  const running = new Map<string, { readonly abort: AbortController; renewedAt: number }>();
+  const running = new Map<string, Running>();
   let worker: Worker<SignedJob> | null = null;
   let watch: NodeJS.Timeout | null = null;
   let closing = false;
 
+  /** The job waits again, if it is still the token's. It fails when it is somebody else's by now, which is as well. */
+  const waitAgain = async (job: Job, token: string): Promise<void> => {
+    await job.moveToWait(token).then(wake, () => {});
+  };
+
+  /** BullMQ wakes nobody for a job with a priority that goes back, so that it would wait until a worker looks by itself. */
+  const wake = async (): Promise<void> => {
+    await handle.client.zadd(queue.toKey('marker'), 0, '0');
+  };
+
   const back = async (job: Job, token: string): Promise<never> => {
-    await job.moveToWait(token);
+    await waitAgain(job, token);
     throw new bullmq.WaitingError();
   };
 
@@ -83,18 +107,39 @@ export async function openJobQueue<T>(handle: RedisHandle, options: JobQueueOpti
     if (closing) return back(job, token);
     const opened = openJob(key, { queue: name, jobId: id }, job.data, schema, Date.now());
     if (!opened.ok) return onRefused(id, opened.failure.message);
-    if (running.has(id)) return;
-    const abort = new AbortController();
-    running.set(id, { abort, renewedAt: performance.now() });
-    const lost = () => abort.abort(new Fenced(`The lock of job ${id} is lost.`));
-    signal.addEventListener('abort', lost, { once: true });
-    try {
-      const end = await processor({ id, token, data: opened.value }, abort.signal);
-      if (end === 'back' && !(abort.signal.aborted && !closing)) await back(job, token);
-    } finally {
-      signal.removeEventListener('abort', lost);
-      running.delete(id);
+    const former = running.get(id);
+    if (former) {
+      // It comes again only after its lock was lost: what runs ends, and then the job waits for whoever comes.
+      former.abort.abort(new Fenced(`Job ${id} has come again.`));
+      await former.over;
+      return back(job, token);
     }
+    const over = Promise.withResolvers<void>();
+    const own: Running = { abort: new AbortController(), job, token, over: over.promise, renewedAt: performance.now() };
+    running.set(id, own);
+    const lost = () => own.abort.abort(new Fenced(`The lock of job ${id} is lost.`));
+    signal.addEventListener('abort', lost, { once: true });
+    const end = await processor({ id, token, data: opened.value }, own.abort.signal).finally(() => {
+      signal.removeEventListener('abort', lost);
+      // Before it can come again.
+      running.delete(id);
+      over.resolve();
+    });
+    if (end === 'back') await back(job, token);
+  };
+
+  const watchLocks = (): void => {
+    for (const [id, own] of running) {
+      const quietMs = performance.now() - own.renewedAt;
+      if (quietMs > fenceMs) own.abort.abort(new Fenced(`The lock of job ${id} could not be renewed.`));
+      // BullMQ renews no more what one of its loops takes up while another is still about to put it back.
+      else if (quietMs > OWN_RENEWAL * fenceMs) void renew(own).catch(onError);
+    }
+  };
+
+  const renew = async (own: Running): Promise<void> => {
+    const sentAt = performance.now();
+    if ((await own.job.extendLock(own.token, LOCK_MS)) === 1) own.renewedAt = Math.max(own.renewedAt, sentAt);
   };
 
   return {
@@ -142,19 +187,13 @@ export async function openJobQueue<T>(handle: RedisHandle, options: JobQueueOpti
           if (own) own.renewedAt = performance.now();
         }
       });
-      watch = setInterval(() => {
-        for (const [id, { abort, renewedAt }] of running) {
-          if (performance.now() - renewedAt <= SELF_FENCE_MS) continue;
-          abort.abort(new Fenced(`The lock of job ${id} could not be renewed.`));
-        }
-      }, 500).unref();
+      watch = setInterval(watchLocks, Math.min(fenceMs, WATCH_MS)).unref();
       worker = started;
     },
 
     async putBack(id, token) {
       const job = await queue.getJob(id);
-      // It fails when the job is not that process' any more, which is as well.
-      await job?.moveToWait(token).catch(() => {});
+      if (job) await waitAgain(job, token);
     },
 
     async pause() {

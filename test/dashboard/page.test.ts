@@ -8,7 +8,7 @@ import { chooseModel } from '../../llm/choose-model.ts';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
 import { archiveSession } from '../../orchestrator/archive-move.ts';
 import { openBatchStore } from '../../orchestrator/batch/store.ts';
-import { beat } from '../../orchestrator/batch/workers.ts';
+import { beat } from '../../orchestrator/jobs/workers.ts';
 import { workspaceId } from '../../orchestrator/keys.ts';
 import { openOdin } from '../../orchestrator/odin.ts';
 import { connectRedis } from '../../orchestrator/redis.ts';

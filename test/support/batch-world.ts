@@ -9,9 +9,10 @@ import type { Script } from '../../llm/scripted/script.ts';
 import { type ScriptedServer, startScriptedServer } from '../../llm/scripted/server.ts';
 import { openBatchQueues, type QueueOf } from '../../orchestrator/batch/jobs.ts';
 import { readTasks } from '../../orchestrator/batch/read-tasks.ts';
-import { type BatchRunner, type RunnerOptions, startBatchRunner } from '../../orchestrator/batch/runner.ts';
+import { type RunnerOptions, startBatchRunner } from '../../orchestrator/batch/runner.ts';
 import { type BatchStatus, type BatchStore, openBatchStore } from '../../orchestrator/batch/store.ts';
 import { type Submission, type Submitted, submitBatch } from '../../orchestrator/batch/submit.ts';
+import type { JobRunner } from '../../orchestrator/jobs/job-host.ts';
 import { ensureJobKey } from '../../orchestrator/jobs/job-key.ts';
 import { connectRedis, type RedisHandle } from '../../orchestrator/redis.ts';
 
@@ -28,7 +29,7 @@ export interface BatchWorld {
   /** Why jobs were not taken. */
   readonly refused: string[];
   submit(tasks: readonly object[], more?: Partial<Submission>): Promise<Submitted>;
-  run(more?: Partial<RunnerOptions>): Promise<BatchRunner>;
+  run(more?: Partial<RunnerOptions>): Promise<JobRunner>;
   /** Resolves when every task has its result. */
   ended(bid: string): Promise<BatchStatus>;
 }
@@ -69,7 +70,7 @@ export async function withBatchWorld<T>(
   };
   const store = openBatchStore(handle.client);
   const queues = openBatchQueues(handle, { key, log });
-  const runners: BatchRunner[] = [];
+  const runners: JobRunner[] = [];
   const env = { ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: server.url };
   const flags = { flagModel: 'anthropic/scripted', flagSmallModel: 'anthropic/small' };
   const models = await chooseModel({ ...flags, userConfig: {}, env });

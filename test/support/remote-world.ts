@@ -8,11 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chooseModel } from '../../llm/choose-model.ts';
 import type { Script } from '../../llm/scripted/script.ts';
-import {
-  type AgentRunner,
-  type AgentRunnerOptions,
-  startAgentRunner,
-} from '../../orchestrator/agents/remote/runner.ts';
+import { startAgentRunner } from '../../orchestrator/agents/remote/runner.ts';
+import type { JobHostOptions, JobRunner } from '../../orchestrator/jobs/job-host.ts';
 import { ensureJobKey } from '../../orchestrator/jobs/job-key.ts';
 import { connectRedis, type RedisHandle } from '../../orchestrator/redis.ts';
 import { makeRepository } from './batch-world.ts';
@@ -25,7 +22,7 @@ export interface RemoteWorld extends World {
   readonly key: Buffer;
   /** Why jobs were not taken by the workers of this process. */
   readonly refused: string[];
-  runner(more?: Partial<AgentRunnerOptions>): Promise<AgentRunner>;
+  runner(more?: Partial<JobHostOptions>): Promise<JobRunner>;
   /** `odin worker` in a process of its own; it is ended with the world. */
   worker(...args: readonly string[]): ChildProcess;
 }
@@ -50,11 +47,11 @@ export async function withRemoteWorld<T>(
     if (!models.ok) throw new Error(models.failure.message);
     const refused: string[] = [];
     const errors: string[] = [];
-    const log: AgentRunnerOptions['log'] = (message, detail) => {
+    const log: JobHostOptions['log'] = (message, detail) => {
       if (message === 'a job was refused') refused.push(`${String(detail['id'])}: ${String(detail['why'])}`);
       else errors.push(`${message} ${JSON.stringify(detail)}`);
     };
-    const runners: AgentRunner[] = [];
+    const runners: JobRunner[] = [];
     const workers: ChildProcess[] = [];
     const remote: RemoteWorld = {
       ...world,

@@ -5,8 +5,8 @@ import * as z from 'zod';
 import { END_KINDS } from '../../../shared/agents.ts';
 import { sha256 } from '../../../shared/ids.ts';
 import { MODES } from '../../../shared/modes.ts';
-import type { Access } from '../../batch/jobs.ts';
 import { canonical } from '../../jobs/sign-job.ts';
+import type { Access } from '../../jobs/workers.ts';
 
 const hex = /^[0-9a-f]{64}$/;
 const RID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,120}$/;

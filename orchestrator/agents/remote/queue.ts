@@ -1,8 +1,8 @@
 // The queues of remote subagents: one for each project and access, as for batches, so that a worker is given those of its own projects and
 // of the modes that it may run.
 
-import type { Access } from '../../batch/jobs.ts';
 import { type JobQueue, openJobQueue } from '../../jobs/job-queue.ts';
+import type { Access } from '../../jobs/workers.ts';
 import { agentsQueue } from '../../keys.ts';
 import type { Log } from '../../log.ts';
 import type { RedisHandle } from '../../redis.ts';

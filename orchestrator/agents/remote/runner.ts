@@ -6,85 +6,32 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ulid } from '../../../shared/ids.ts';
 import { Fenced } from '../../../shared/ports.ts';
-import type { ModelPair, PermissionPolicy } from '../../api.ts';
-import type { Access } from '../../batch/jobs.ts';
-import { createSlots } from '../../batch/slots.ts';
-import { BEAT_MS, beat, leave } from '../../batch/workers.ts';
-import type { JobProcessor, JobQueue } from '../../jobs/job-queue.ts';
-import type { Log } from '../../log.ts';
+import { createJobHost, type JobHostOptions, type JobRunner, type JobSource } from '../../jobs/job-host.ts';
+import type { JobQueue, TakenJob } from '../../jobs/job-queue.ts';
+import type { Access } from '../../jobs/workers.ts';
 import { openHeavyPool } from '../../pool.ts';
 import { isAlive, selfIdentity, selfPlace } from '../../process-identity.ts';
-import type { RedisHandle } from '../../redis.ts';
 import { AFTER_ALL, type AgentJob, accessOfMode, orderHash, type RemoteEnd, type RemoteOrder } from './order.ts';
 import { addAgentJob, openAgentQueue } from './queue.ts';
 import { copiesOf, runOrder } from './run-order.ts';
 import { openRemoteStore } from './store.ts';
 import { isKeptCopy, removeCopy } from './working-copy.ts';
 
-export interface AgentRunnerOptions {
-  readonly home: string;
-  readonly handle: RedisHandle;
-  readonly key: Buffer;
-  /** A project as orders name it -> its root on this machine. */
-  readonly projects: ReadonlyMap<string, string>;
-  /** read: agents that write are left to others. */
-  readonly access: Access;
-  readonly permission: PermissionPolicy;
-  readonly models: ModelPair;
-  readonly concurrency: number;
-  readonly version: string;
-  readonly log: Log;
-  notice(line: string): void;
-}
-
-export interface AgentRunner {
-  readonly id: string;
-  load(): { readonly running: number; readonly done: number };
-  /** Takes no new agents, waits for those that run, at most so long, and puts the others back. Returns how many those were. */
-  drain(graceMs: number): Promise<number>;
-  /** While it drains: no more waiting. */
-  hurry(): void;
-}
-
+const SWEEP_MS = 2_000;
 const RECONCILE_MS = 15_000;
 
-export async function startAgentRunner(options: AgentRunnerOptions): Promise<AgentRunner> {
-  const { home, handle, key, projects, concurrency, log, models, permission, notice } = options;
-  const id = ulid();
-  const since = Date.now();
+export async function startAgentRunner(options: JobHostOptions): Promise<JobRunner> {
+  const { home, handle, key, log, models, permission, notice } = options;
+  const host = createJobHost(options, ['agents']);
+  const { id, refuse } = host;
   const store = openRemoteStore(handle.client, key);
   const pool = openHeavyPool();
-  const slots = createSlots(concurrency);
-  const leaving = new AbortController();
-  const rushed = Promise.withResolvers<void>();
   const running = new Set<string>();
   const over = new Set<string>();
-  let idle = Promise.withResolvers<void>();
-  let done = 0;
-  let draining = false;
-  idle.resolve();
 
   const worker = `${hostname()} ${id.slice(-6)}`;
   const deps = { home, handle, pool, models, permission, store, worker, log, notice };
   const place = `${selfPlace()}:${home}`;
-
-  const info = () => ({
-    ...{ id, host: hostname(), ...selfIdentity(), version: options.version, roles: ['agents'] },
-    ...{
-      roots: [...projects.keys()],
-      access: options.access,
-      concurrency,
-      running: running.size,
-      done,
-      draining,
-      since,
-    },
-  });
-
-  const refuse = (job: string, why: string): 'done' => {
-    log('a job was refused', { id: job, why });
-    return 'done';
-  };
 
   /** A job's order, when it is what was signed and this process may run it. */
   const orderOf = async ({ rid, hash }: AgentJob, name: string, access: Access): Promise<RemoteOrder | string> => {
@@ -96,25 +43,9 @@ export async function startAgentRunner(options: AgentRunnerOptions): Promise<Age
     return order;
   };
 
-  const processor =
-    (name: string, root: string, access: Access): JobProcessor<AgentJob> =>
-    async (job, lock) => {
-      const signal = AbortSignal.any([lock, leaving.signal]);
-      const free = await slots.take(signal);
-      if (free === null || draining) {
-        free?.();
-        return 'back';
-      }
-      try {
-        return await runJob({ name, root, access }, job, signal);
-      } finally {
-        free();
-      }
-    };
-
   const runJob = async (
-    { name, root, access }: { readonly name: string; readonly root: string; readonly access: Access },
-    { id: job, token, data }: Parameters<JobProcessor<AgentJob>>[0],
+    { name, root, access }: JobSource,
+    { id: job, token, data }: TakenJob<AgentJob>,
     signal: AbortSignal,
   ): Promise<'done' | 'back'> => {
     const { rid } = data;
@@ -133,16 +64,15 @@ export async function startAgentRunner(options: AgentRunnerOptions): Promise<Age
       await store.say(rid, { epoch, attempt, n: AFTER_ALL }, crashed(answer));
       return 'done';
     }
-    if (running.size === 0) idle = Promise.withResolvers<void>();
+    const ended = host.begin();
     running.add(rid);
     try {
       await runOrder(deps, { order, root, epoch, attempt, session, signal });
       over.add(rid);
-      done += 1;
+      host.count();
       return 'done';
     } catch (error) {
       if (error instanceof Fenced && !signal.aborted) return refuse(job, 'somebody else has taken the agent over.');
-      if (lockLost(signal)) return 'done';
       if (signal.aborted) {
         await store.release(rid, epoch);
         return 'back';
@@ -153,11 +83,9 @@ export async function startAgentRunner(options: AgentRunnerOptions): Promise<Age
       return 'done';
     } finally {
       running.delete(rid);
-      if (running.size === 0) idle.resolve();
+      ended();
     }
   };
-
-  const lockLost = (signal: AbortSignal): boolean => signal.reason instanceof Fenced && !leaving.signal.aborted;
 
   const queues = new Map<string, JobQueue<AgentJob>>();
   const queueOf = ({ root, mode }: RemoteOrder) => queues.get(`${accessOfMode(mode)} ${root}`);
@@ -187,33 +115,14 @@ export async function startAgentRunner(options: AgentRunnerOptions): Promise<Age
     }
   };
 
-  const every = (ms: number, what: string, work: () => Promise<unknown>) => {
-    let busy = false;
-    return setInterval(() => {
-      if (busy) return;
-      busy = true;
-      work()
-        .catch((error: unknown) => log(what, { error: String(error) }))
-        .finally(() => {
-          busy = false;
-        });
-    }, ms);
-  };
-
-  await beat(handle.client, info());
-  const accesses: readonly Access[] = options.access === 'edit' ? ['edit', 'read'] : ['read'];
-  for (const [name, root] of projects) {
-    for (const access of accesses) {
-      const queue = await openAgentQueue(handle, { root: name, access, key, log });
-      queues.set(`${access} ${name}`, queue);
-      queue.work(processor(name, root, access), concurrency);
-    }
-  }
-  const timers = [
-    every(BEAT_MS, 'no sign of life was given', () => beat(handle.client, info())),
-    every(BEAT_MS, 'the sweep failed', () => sweep(false)),
-    every(RECONCILE_MS, 'missing jobs were not added', () => sweep(true)),
-  ];
+  await host.appear();
+  await host.take(async (root, access) => {
+    const queue = await openAgentQueue(handle, { root, access, key, log });
+    queues.set(`${access} ${root}`, queue);
+    return queue;
+  }, runJob);
+  host.every(SWEEP_MS, 'the sweep failed', () => sweep(false));
+  host.every(RECONCILE_MS, 'missing jobs were not added', () => sweep(true));
   const first = async () => {
     await sweep(true);
     await clear();
@@ -221,24 +130,12 @@ export async function startAgentRunner(options: AgentRunnerOptions): Promise<Age
   void first().catch((error: unknown) => log('leftovers were not cleared', { error: String(error) }));
 
   return {
-    id,
-    load: () => ({ running: running.size, done }),
-    hurry: () => rushed.resolve(),
-    async drain(graceMs) {
-      draining = true;
-      await beat(handle.client, info()).catch(() => {});
-      await Promise.all([...queues.values()].map((queue) => queue.pause()));
-      const limit = AbortSignal.timeout(graceMs);
-      const late = new Promise<void>((resolve) => limit.addEventListener('abort', () => resolve(), { once: true }));
-      await Promise.race([idle.promise, rushed.promise, ...(graceMs > 0 ? [late] : [Promise.resolve()])]);
-      const left = running.size;
-      leaving.abort(new Fenced('This worker leaves.'));
-      for (const timer of timers) clearInterval(timer);
-      await Promise.all([...queues.values()].map((queue) => queue.close()));
-      await pool.close();
-      await leave(handle.client, id).catch(() => {});
-      return left;
-    },
+    ...{ id, load: host.load, hurry: host.hurry },
+    drain: (graceMs) =>
+      host.leave(graceMs, async () => {
+        await Promise.all([...queues.values()].map((queue) => queue.close()));
+        await pool.close();
+      }),
   };
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../../llm/scripted/script.ts';
 import type { Odin } from '../../../orchestrator/api.ts';
-import { beat } from '../../../orchestrator/batch/workers.ts';
+import { beat } from '../../../orchestrator/jobs/workers.ts';
 import type { StreamEvent } from '../../../shared/stream-events.ts';
 import { only } from '../../support/odin-world.ts';
 import { withRemoteWorld } from '../../support/remote-world.ts';

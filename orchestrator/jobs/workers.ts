@@ -3,7 +3,9 @@
 import * as z from 'zod';
 import { keys } from '../keys.ts';
 import type { OdinRedis } from '../redis.ts';
-import type { Access } from './jobs.ts';
+
+/** edit: it writes. What a process may do, and what a job needs; it decides the queue. */
+export type Access = 'read' | 'edit';
 
 const workerSchema = z.object({
   id: z.string(),
