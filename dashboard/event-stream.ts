@@ -6,8 +6,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 export interface EventStream {
   /** Aborts when the reader is gone or the server closes. */
   readonly signal: AbortSignal;
-  /** `id` is what the reader gives back when it comes again. Resolves when there is room for more. */
-  send(event: { readonly type: string; readonly data: unknown; readonly id?: string }): Promise<void>;
+  /** `id` is what the reader gives back when it comes again, `json` the data's own text. Resolves when there is room for more. */
+  send(
+    event: { readonly type: string; readonly id?: string } & ({ readonly data: unknown } | { readonly json: string }),
+  ): Promise<void>;
 }
 
 /** Readers at once, of one server. Each session that is followed takes a connection to Redis. */
@@ -67,8 +69,10 @@ export function createEventStreams(onError: (error: unknown) => void): EventStre
         await feed(
           {
             signal,
-            send: ({ type, data, id }) =>
-              write(`event: ${type}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`),
+            send: ({ type, id, ...event }) => {
+              const json = 'json' in event ? event.json : JSON.stringify(event.data);
+              return write(`event: ${type}\n${id === undefined ? '' : `id: ${id}\n`}data: ${json}\n\n`);
+            },
           },
           typeof lastId === 'string' && lastId !== '' ? lastId : null,
         );

@@ -16,6 +16,8 @@ export type Access =
 declare module 'fastify' {
   interface FastifyContextConfig {
     readonly access?: Access;
+    /** A POST that changes nothing: it counts as reading does, and is let in as every POST is. */
+    readonly isReading?: boolean;
   }
 }
 
@@ -72,7 +74,8 @@ export function addGuard(app: FastifyInstance, options: GuardOptions): void {
     void reply.header('content-security-policy', isBoard(request) ? BOARD_CSP : CSP);
     const verdict = judge(request, options);
     const isLogin = request.routeOptions.url === '/api/login';
-    const kind = isLogin ? 'login' : isReading(request) ? 'read' : 'change';
+    const reads = isReading(request) || request.routeOptions.config.isReading === true;
+    const kind = isLogin ? 'login' : reads ? 'read' : 'change';
     if (verdict !== null) return refuse(reply, ...verdict);
     if (!limiter(`${kind} ${request.ip}`, LIMITS[kind])) {
       void reply.header('retry-after', '60');

@@ -13,6 +13,8 @@ export interface Metrics {
   take(sid: string, entry: Journaled, bytes: number): void;
   /** In Prometheus' text format. */
   text(watch: SessionWatch): Promise<string>;
+  /** Whether somebody reads them, as far as one can know. */
+  isRead(): boolean;
   readonly contentType: string;
 }
 
@@ -24,6 +26,10 @@ interface Open {
 }
 
 const SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600];
+/** Who reads them does so again within this time. */
+const READ_AGAIN_MS = 150_000;
+/** What is journaled meanwhile is read when somebody asks, for at most so long; what is left counts the next time. */
+const MOST_READING_MS = 1_500;
 const STATUSES = ['idle', 'running', 'queued', 'interrupted', 'archived'] as const;
 
 export async function createMetrics(deps: {
@@ -65,12 +71,14 @@ export async function createMetrics(deps: {
   const waiting = gauge('odin_queue_messages', 'Messages that wait.');
   const oldest = gauge('odin_queue_oldest_seconds', 'Age of the message that has waited longest; 0 when none waits.');
   const questions = gauge('odin_questions_open', 'Questions that wait for an answer.');
+  const unread = gauge('odin_dashboard_unread_sessions', 'Sessions whose newest events the counters may not have yet.');
   const own = ownFigures(gauge);
 
   const ofTool = cached((tool: string, status: string) => tools.labels({ tool, status }));
   const ofModel = cached((model: string) => steps.labels({ model }));
   const open = new Map<string, Open>();
   const since = now();
+  let readAt = Number.NEGATIVE_INFINITY;
 
   const spend = (model: string, usage: Usage): void => {
     tokens.inc({ model, kind: 'input' }, usage.input);
@@ -146,12 +154,16 @@ export async function createMetrics(deps: {
   return {
     contentType: register.contentType,
     take,
+    isRead: () => performance.now() - readAt < READ_AGAIN_MS,
     async text(watch) {
+      readAt = performance.now();
+      await watch.catchUp(MOST_READING_MS);
       for (const flush of flushes) flush();
       const all = watch.all();
       for (const status of STATUSES) sessions.set({ status }, all.filter((one) => one.status === status).length);
       waiting.set(all.reduce((sum, { queued }) => sum + queued, 0));
       questions.set(watch.questions().length);
+      unread.set({}, watch.unread());
       const first = await oldestWaiting(redis, all);
       oldest.set(first === null ? 0 : Math.max(0, (now() - first) / 1000));
       own(await readFigures(redis, ws));

@@ -24,6 +24,7 @@ import { addPageFiles } from './page-files.ts';
 import { createShowSafely } from './show-safely.ts';
 import { addTasks } from './tasks.ts';
 import { openTraces } from './traces.ts';
+import { createViews } from './views.ts';
 
 export interface DashboardOptions {
   /** Opened without models. */
@@ -97,8 +98,10 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     traces?.take(sid, entry);
   };
   const traces = openTraces(options.env ?? process.env, now, onError);
+  const views = createViews(app);
   const watch = watchSessions({
-    ...{ redis: redis.client, home, ws, rates: odin.rates, onEvent },
+    ...{ redis: redis.client, home, ws, rates: odin.rates, onEvent, seen: views.seen },
+    isWanted: () => views.isWatched() || metrics.isRead() || traces !== null,
     ...(everyMs === undefined ? {} : { everyMs }),
   });
   const show = createShowSafely(process.env);
@@ -129,9 +132,13 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     reply.type(metrics.contentType).send(await metrics.text(watch)),
   );
   app.get('/api/about', () => show({ root: odin.root, chart: agentChart() }));
-  app.get('/api/events', (request, reply) => {
+  app.get<{ Querystring: { view?: string } }>('/api/events', (request, reply) => {
     const visitor = visitorOf(request);
-    return streams.serve(request, reply, (stream, lastId) => feeds.overview(stream, lastId, visitor));
+    return streams.serve(request, reply, async (stream, lastId) => {
+      const view = views.open(request.query.view ?? null);
+      watch.wake();
+      await feeds.overview(stream, lastId, visitor, view.isAway).finally(view.close);
+    });
   });
   const access = addTasks(app, { redis: redis.client, home, root: odin.root, ws, show });
   // Everything of one session: it must be one of this project, or of a task of its batches.

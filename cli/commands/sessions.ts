@@ -29,8 +29,8 @@ export async function listSessions({ json }: JsonOption): Promise<number> {
     const redis = await connectRedis({ home, notice: () => {}, ...(redisUrl === undefined ? {} : { redisUrl }) });
     try {
       const all = await odin.sessions();
-      const live = all.filter(({ status }) => status !== 'archived').map(({ sid }) => sid);
-      const costs = await sessionCosts(redis.client, live, odin.rates);
+      const sids = all.map(({ sid }) => sid);
+      const costs = await sessionCosts({ redis: redis.client, home }, sids, odin.rates);
       return all.map((session) => ({ ...session, costUsd: costs.get(session.sid) ?? null }));
     } finally {
       await redis.close();

@@ -14,13 +14,12 @@ export function metaOf(values: unknown): Readonly<Record<string, string>> {
   return meta;
 }
 
-/** Whether a process of this host runs a session. Each process is looked up once. */
-export function runnersOf(owners: Readonly<Record<string, string>>): (sid: string) => boolean {
+/** Whether the process is there that a session's entry among the owners of this host names. Each process is looked up once. */
+export function createRunners(): (owner: string | null | undefined) => boolean {
   const alive = new Map<string, boolean>();
-  return (sid) => {
-    const text = owners[sid];
-    if (text === undefined) return false;
-    const { pid, startTime } = JSON.parse(text) as ProcessIdentity;
+  return (owner) => {
+    if (typeof owner !== 'string') return false;
+    const { pid, startTime } = JSON.parse(owner) as ProcessIdentity;
     const name = `${pid} ${startTime}`;
     const isThere = alive.get(name) ?? isAlive({ pid, startTime });
     alive.set(name, isThere);

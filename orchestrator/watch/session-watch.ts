@@ -1,6 +1,8 @@
-// Watches all sessions of a workspace from outside of the process that runs them: one pass every so often reads from Redis what has
-// been added to their journals and folds it into cards. It reads and nothing else, and its cost is the reader's: no orchestrator
-// knows of it. Idle sessions cost nothing but the first reading; archived ones are known by their header alone, until one is opened.
+// Watches all sessions of a workspace from outside of the process that runs them. It reads and nothing else: no orchestrator knows of it.
+// One pass every so often asks the index which sessions have moved, reads the journals of those that somebody sees and folds them into
+// cards, and of the others as many as read-allowance.ts leaves room for, the one that waits longest first. So what it takes of the machine
+// and of Redis has a bound, however much is journaled; idle sessions cost nothing but the first reading, archived ones are known by their
+// header, and with nobody who wants to know nothing is read.
 
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,18 +10,23 @@ import type { Journaled, Question } from '../../shared/events.ts';
 import type { Rates } from '../../shared/spending.ts';
 import type { OpenQuestion, SessionSummary } from '../api.ts';
 import { summaryOf } from '../inbox.ts';
-import { decode, isAfter } from '../journal-read.ts';
+import { decode, isAfter, startAfter } from '../journal-read.ts';
 import { readJournal } from '../journal-source.ts';
 import { keys } from '../keys.ts';
 import type { OdinRedis } from '../redis.ts';
 import { openArchivedList } from './archived-list.ts';
+import { createAllowance } from './read-allowance.ts';
 import { type CardFold, createCardFold, type SessionCard } from './session-card.ts';
+import { archivedSpending } from './session-costs.ts';
+import { openSessionIndex } from './session-index.ts';
 import { createSessionLooks } from './session-looks.ts';
-import { META, metaOf, runnersOf } from './session-meta.ts';
+import { createRunners, META, metaOf } from './session-meta.ts';
 
 export interface WatchedSession extends SessionSummary, SessionCard {
   /** Of another place, such as the working copy of a batch's task: it is watched while somebody looks at it. */
   readonly isGuest: boolean;
+  /** Its journal has been read to its end once: what the card says is so. Of an archived one, that its cost is known. */
+  readonly isRead: boolean;
   /** Counts the changes of all sessions: what is above a number that a reader has seen is news to it. */
   readonly rev: number;
 }
@@ -39,6 +46,12 @@ export interface SessionWatch {
   };
   /** Whether every session has been read once. */
   isComplete(): boolean;
+  /** Sessions whose journals may have grown since they were read. */
+  unread(): number;
+  /** Somebody wants to know now: the next pass begins at once. */
+  wake(): void;
+  /** Resolves when all that is there now has been read, or as much of it as `mostMs` allow. */
+  catchUp(mostMs: number): Promise<void>;
   /**
    * Somebody looks at the session, which may be of another workspace: it is read at least as often as the others, and its agent
    * machine's state told, now and when it changes. Returns what ends it.
@@ -56,6 +69,10 @@ export interface WatchOptions {
   readonly ws: string;
   readonly rates: Rates;
   readonly everyMs?: number;
+  /** Whether anybody wants to know: nothing is read while nobody does. Default: always. */
+  isWanted?(): boolean;
+  /** The sessions that somebody sees in a list: they are read before the others. */
+  seen?(): Iterable<string>;
   /** Every event of a journal in Redis, in its session's order, with the bytes that it takes there. */
   onEvent?(sid: string, entry: Journaled, bytes: number): void;
 }
@@ -69,117 +86,133 @@ interface Entry {
   shown: WatchedSession;
 }
 
+/** What one answer of Redis says of a session. */
+interface Answer {
+  readonly meta: Readonly<Record<string, string>>;
+  readonly isRun: boolean;
+  /** Undefined: the journal was not asked for. */
+  readonly log: readonly RawEntry[] | undefined;
+}
+
 const EVERY_MS = 300;
-/** When many sessions are busy a pass takes its time; so much it leaves to others before the next, at the most. */
-const MOST_WAIT_MS = 1_000;
-const DUTY = 4;
+/** In so many passes once, what moves nothing in the index is looked at too: titles, edits of the queue, an owner that has died. */
+const SWEEP_PASSES = 10;
 /** The list of archived sessions, and what has left Redis, is looked up anew. */
 const LIST_EVERY_MS = 30_000;
-/** Clocks of the machines that share a Redis differ by less. */
-const SKEW_MS = 60_000;
 /** Sessions in one round trip, and events of each. */
 const CHUNK = 32;
 const PAGE = 64;
-/** Round trips in which one pass catches up with the sessions that are far ahead. */
+/** Round trips in which one pass catches up with a session that somebody sees and that is far ahead. */
 const MOST_ROUNDS = 8;
+/** Archived ones whose costs one pass looks up. */
+const MOST_FILES = 4;
 
 export function watchSessions(options: WatchOptions): SessionWatch {
   const { redis, home, ws, rates } = options;
+  const everyMs = options.everyMs ?? EVERY_MS;
   const workspace = keys.workspace(ws);
   const archivedList = openArchivedList(home, ws);
+  const index = openSessionIndex(redis, ws);
+  const allowance = createAllowance(everyMs);
   const entries = new Map<string, Entry>();
   const gone = new Map<string, number>();
   const looks = createSessionLooks();
+  /** Whose journals may have grown since they were read, the one that waits longest first. */
+  const unread = new Set<string>();
   /** Up to which event a fork is a copy of another session: that was told when it happened. */
   const copies = new Map<string, string>();
   const listeners = new Set<() => void>();
   const stop = new AbortController();
+  /** Those who wait until all that is there has been read. */
+  let hurried: { readonly untilMs: number; done(): void }[] = [];
+  let wakeUp = (): void => {};
   let rev = 0;
   let askedRev = 0;
-  let complete = false;
-  let newestScore = 0;
+  /** Those that were there in the beginning and have not been read yet; null before the first pass. */
+  let first: Set<string> | null = null;
+  let answered = new Set<string>();
+  let passes = 0;
   let listedAt = Number.NEGATIVE_INFINITY;
 
-  const put = (summary: SessionSummary, fold: CardFold, isAsked: boolean, isGuest = false): void => {
+  const put = (summary: SessionSummary, fold: CardFold, isAsked: boolean, more: Partial<WatchedSession>): void => {
     rev += 1;
     if (isAsked) askedRev = rev;
     const { sid } = summary;
     gone.delete(sid);
-    entries.set(sid, { summary, fold, rev, shown: { ...summary, ...fold.card(), isGuest, rev } });
+    const { isGuest = false, isRead = false } = entries.get(sid)?.shown ?? {};
+    entries.set(sid, { summary, fold, rev, shown: { ...summary, ...fold.card(), isGuest, isRead, ...more, rev } });
   };
   const drop = (sid: string): void => {
     if (!entries.delete(sid)) return;
+    index.forget(sid);
     rev += 1;
     askedRev = rev;
     gone.set(sid, rev);
   };
 
-  /** Sessions in Redis that may have changed: those that were used lately, those that have something to do, those looked at. */
-  const due = async (): Promise<readonly string[]> => {
-    const since = newestScore === 0 ? 0 : newestScore - SKEW_MS;
-    const [recent, pending] = await Promise.all([
-      redis.zrevrangebyscore(workspace.sessions, '+inf', String(since), 'WITHSCORES'),
-      redis.smembers(workspace.pending),
-    ]);
-    const sids = new Set<string>(looks.sids());
-    for (let i = 0; i < recent.length; i += 2) {
-      sids.add(recent[i] ?? '');
-      newestScore = Math.max(newestScore, Number(recent[i + 1]));
-    }
-    for (const sid of pending) sids.add(sid);
-    return [...sids];
-  };
-
-  const readChunk = async (sids: readonly string[], isRun: (sid: string) => boolean): Promise<boolean> => {
-    const pipeline = redis.pipeline();
-    for (const sid of sids) {
-      const { meta, log } = keys.session(sid);
-      const after = entries.get(sid)?.fold.upTo() ?? '0';
-      pipeline.hmget(meta, ...META).xrange(log, after === '0' ? '-' : `(${after}`, '+', 'COUNT', PAGE);
-    }
-    const replies = (await pipeline.exec()) ?? [];
-    let more = false;
-    sids.forEach((sid, i) => {
-      const log = replies[2 * i + 1]?.[1] as readonly RawEntry[] | undefined;
-      try {
-        readOne(sid, metaOf(replies[2 * i]?.[1]), log, isRun);
-        more ||= log?.length === PAGE;
-      } catch {
-        // What a newer Odin wrote, or nobody: that session stays as it was seen last, and the others are watched all the same.
+  /** Of sessions whose journals have more than was read, the ids. */
+  const read = async (sids: readonly string[], withLog: boolean, isAlive: Alive): Promise<readonly string[]> => {
+    const more: string[] = [];
+    for (let i = 0; i < sids.length; i += CHUNK) {
+      const chunk = sids.slice(i, i + CHUNK);
+      const pipeline = redis.pipeline();
+      for (const sid of chunk) {
+        const { meta, log } = keys.session(sid);
+        const after = entries.get(sid)?.fold.upTo() ?? '0';
+        pipeline.hmget(meta, ...META).hget(keys.owners(hostname()), sid);
+        if (withLog) pipeline.xrange(log, startAfter(after), '+', 'COUNT', PAGE);
       }
-    });
+      const replies = (await pipeline.exec()) ?? [];
+      const width = withLog ? 3 : 2;
+      allowance.spend({ commands: replies.length, events: 0, bytes: 0 });
+      chunk.forEach((sid, at) => {
+        const [meta, owner, log] = [0, 1, 2].map((part) =>
+          part < width ? replies[width * at + part]?.[1] : undefined,
+        );
+        const raw = withLog ? ((log ?? []) as readonly RawEntry[]) : undefined;
+        answered.add(sid);
+        if (withLog) unread.delete(sid);
+        try {
+          takeAnswer(sid, { meta: metaOf(meta), isRun: isAlive(owner as string | null | undefined), log: raw });
+          if (raw?.length === PAGE) more.push(sid);
+        } catch {
+          // What a newer Odin wrote, or nobody: that session stays as it was seen last, and the others are watched all the same.
+        }
+        if (withLog && raw?.length !== PAGE) first?.delete(sid);
+      });
+      // What else this process does comes in between.
+      await delay(0);
+    }
     return more;
   };
 
-  const readOne = (
-    sid: string,
-    meta: Readonly<Record<string, string>>,
-    log: readonly RawEntry[] | undefined,
-    isRun: (sid: string) => boolean,
-  ): void => {
-    if (meta['ws'] === undefined || log === undefined) {
+  const takeAnswer = (sid: string, { meta, isRun, log }: Answer): void => {
+    const entry = entries.get(sid);
+    if (meta['ws'] === undefined) {
       // It has left for its file while somebody looked: what it did last is read there.
-      const entry = entries.get(sid);
       if (entry && entry.summary.status !== 'archived') looks.forget(sid);
       return;
     }
     const isGuest = meta['ws'] !== ws;
     if (isGuest && !looks.has(sid)) return;
-    const summary = summaryOf(sid, meta, undefined);
-    take(
-      sid,
-      summary.status === 'interrupted' && isRun(sid) ? { ...summary, status: 'running' } : summary,
-      log,
-      isGuest,
-    );
-  };
-
-  const take = (sid: string, summary: SessionSummary, log: readonly RawEntry[], isGuest: boolean): void => {
-    const entry = entries.get(sid);
+    const told = summaryOf(sid, meta, undefined);
+    const summary: SessionSummary = told.status === 'interrupted' && isRun ? { ...told, status: 'running' } : told;
     const fold = entry?.fold ?? createCardFold(rates);
     const before = fold.questions().length;
+    if (log !== undefined) takeLog(sid, fold, log, isGuest);
+    const isAsked =
+      before !== fold.questions().length || (log ?? []).some(([, [, text = '']]) => text.includes('"perm.'));
+    const isRead = entry?.shown.isRead === true || (log !== undefined && log.length < PAGE);
+    const isNews = (log ?? []).length > 0 || isRead !== entry?.shown.isRead;
+    if (entry === undefined || isNews || !isSame(entry.summary, summary))
+      put(summary, fold, isAsked, { isGuest, isRead });
+  };
+
+  const takeLog = (sid: string, fold: CardFold, log: readonly RawEntry[], isGuest: boolean): void => {
     // All or none of them: an event that nobody can read must not have those before it told again with every pass.
-    for (const { journaled, bytes } of log.map((one) => ({ journaled: decode(one), bytes: one[1][1]?.length ?? 0 }))) {
+    const decoded = log.map((one) => ({ journaled: decode(one), bytes: one[1][1]?.length ?? 0 }));
+    allowance.spend({ commands: 0, events: log.length, bytes: decoded.reduce((sum, { bytes }) => sum + bytes, 0) });
+    for (const { journaled, bytes } of decoded) {
       fold.take(journaled);
       looks.take(sid, journaled.event);
       if (journaled.event.type === 'session.forked') copies.set(sid, journaled.event.upTo);
@@ -188,10 +221,6 @@ export function watchSessions(options: WatchOptions): SessionWatch {
       }
     }
     looks.tell(sid);
-    const isAsked = before !== fold.questions().length || log.some(([, [, text = '']]) => text.includes('"perm.'));
-    if (entry === undefined || log.length > 0 || !isSame(entry.summary, summary)) {
-      put(summary, fold, isAsked, isGuest);
-    }
   };
 
   /** What somebody has begun to look at: its state from the start of its newest message; of an archived one, also its card. */
@@ -206,7 +235,7 @@ export function watchSessions(options: WatchOptions): SessionWatch {
       const journal = await readJournal({ redis, home }, sid, fold.beforeMessage()).catch(() => []);
       looks.read(sid, fold, journal, !isInRedis);
       const summary = isInRedis ? null : await archivedList.one(sid);
-      if (summary) put(summary, fold, true, entry?.shown.isGuest ?? entry === undefined);
+      if (summary) put(summary, fold, true, { isGuest: entry?.shown.isGuest ?? entry === undefined, isRead: true });
     }
   };
 
@@ -220,41 +249,79 @@ export function watchSessions(options: WatchOptions): SessionWatch {
     for (const summary of archived) {
       const entry = entries.get(summary.sid);
       if (entry && isSame(entry.summary, summary)) continue;
-      put(summary, entry?.fold ?? createCardFold(rates), false);
+      index.forget(summary.sid);
+      put(summary, entry?.fold ?? createCardFold(rates), false, {});
     }
   };
 
-  const pass = async (): Promise<void> => {
+  /** Of archived sessions that somebody sees, what they have cost; their files are read once. */
+  const readFiles = async (seen: ReadonlySet<string>): Promise<void> => {
+    const wanted = [...seen].map((sid) => entries.get(sid)).filter((entry) => entry?.summary.status === 'archived');
+    for (const entry of wanted.filter((one) => one?.shown.isRead === false).slice(0, MOST_FILES)) {
+      if (entry === undefined) continue;
+      const spending = await archivedSpending(home, entry.summary.sid).catch(() => null);
+      const costUsd = spending === null ? null : rates.costOf(spending);
+      put(entry.summary, entry.fold, false, { isRead: true, costUsd });
+    }
+  };
+
+  const pass = async (untilMs: number): Promise<void> => {
     const before = rev;
+    const wasReading = !isComplete();
+    allowance.begin();
     await list();
     for (const [sid, { shown }] of entries) if (shown.isGuest && !looks.has(sid)) drop(sid);
     await beginLooks();
-    const isRun = runnersOf(await redis.hgetall(keys.owners(hostname())));
-    let sids = await due();
-    for (let round = 0; sids.length > 0 && !stop.signal.aborted && (!complete || round < MOST_ROUNDS); round++) {
-      const again: string[] = [];
-      for (let i = 0; i < sids.length; i += CHUNK) {
-        const chunk = sids.slice(i, i + CHUNK);
-        if (await readChunk(chunk, isRun)) again.push(...chunk);
-        // What else this process does comes in between.
-        await delay(0);
-      }
-      sids = again;
+    const isAlive = createRunners();
+    const isWide = passes++ % SWEEP_PASSES === 0;
+    const { moved, pending, recent } = await index.read(isWide);
+    const seen = new Set([...looks.sids(), ...(options.seen?.() ?? [])]);
+    const changed = new Set([...moved, ...(isWide ? [...pending, ...recent] : [])]);
+    for (const sid of [...changed, ...pending]) unread.add(sid);
+    first ??= new Set(moved);
+    answered = new Set();
+    const isInSight = (sid: string): boolean => seen.has(sid) && (unread.has(sid) || looks.has(sid));
+    let near: readonly string[] = [...seen].filter(isInSight);
+    for (let round = 0; near.length > 0 && round < MOST_ROUNDS; round++) near = await read(near, true, isAlive);
+    for (const sid of near) unread.add(sid);
+    while (unread.size > 0 && !stop.signal.aborted && (allowance.isLeft() || performance.now() < untilMs)) {
+      for (const sid of await read([...unread].slice(0, CHUNK), true, isAlive)) unread.add(sid);
     }
-    complete = true;
+    // What a list says of them all: how they stand, and how much waits.
+    await read(
+      [...changed].filter((sid) => !answered.has(sid)),
+      false,
+      isAlive,
+    );
+    await readFiles(seen);
+    if (first.size === 0 && wasReading) rev += 1;
     if (rev !== before) for (const listener of listeners) listener();
   };
 
   const run = async (): Promise<void> => {
-    const everyMs = options.everyMs ?? EVERY_MS;
     while (!stop.signal.aborted) {
-      const since = performance.now();
-      // A Redis that is away, a journal that is none: the next pass looks again.
-      await pass().catch(() => {});
-      const waitMs = Math.max(everyMs, Math.min((performance.now() - since) * (DUTY - 1), MOST_WAIT_MS));
-      await delay(waitMs, undefined, { signal: stop.signal }).catch(() => {});
+      if (hurried.length > 0 || (options.isWanted?.() ?? true)) {
+        const waiting = hurried;
+        hurried = [];
+        // A Redis that is away, a journal that is none: the next pass looks again.
+        await pass(Math.max(0, ...waiting.map(({ untilMs }) => untilMs))).catch(() => {});
+        for (const { done } of waiting) done();
+      }
+      if (hurried.length === 0) await rest(allowance.restMs());
     }
+    for (const { done } of hurried) done();
   };
+  /** Who wakes it often does not make it run all the time. */
+  const rest = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const earliest = performance.now() + Math.min(ms, everyMs / 3);
+      let timer = setTimeout(resolve, stop.signal.aborted ? 0 : ms);
+      wakeUp = () => {
+        clearTimeout(timer);
+        timer = setTimeout(resolve, stop.signal.aborted ? 0 : Math.max(0, earliest - performance.now()));
+      };
+    });
+  const isComplete = (): boolean => first?.size === 0;
   const running = run();
   const own = () => [...entries.values()].filter(({ shown }) => !shown.isGuest);
 
@@ -269,23 +336,38 @@ export function watchSessions(options: WatchOptions): SessionWatch {
         .flatMap(openIn)
         .toSorted((a, b) => a.askedAt - b.askedAt),
     rev: () => rev,
-    since: (seen) => ({
-      sessions: [...entries.values()].filter((entry) => entry.rev > seen).map(({ shown }) => shown),
-      gone: [...gone].flatMap(([sid, at]) => (at > seen ? [sid] : [])),
-      asked: askedRev > seen,
+    since: (known) => ({
+      sessions: [...entries.values()].filter((entry) => entry.rev > known).map(({ shown }) => shown),
+      gone: [...gone].flatMap(([sid, at]) => (at > known ? [sid] : [])),
+      asked: askedRev > known,
     }),
-    isComplete: () => complete,
-    look: (sid, onState) => looks.begin(sid, onState),
+    isComplete,
+    unread: () => unread.size,
+    wake: () => wakeUp(),
+    catchUp: (mostMs) =>
+      new Promise((resolve) => {
+        if (stop.signal.aborted) return resolve();
+        hurried.push({ untilMs: performance.now() + mostMs, done: resolve });
+        wakeUp();
+      }),
+    look(sid, onState) {
+      const end = looks.begin(sid, onState);
+      wakeUp();
+      return end;
+    },
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
     async close() {
       stop.abort();
+      wakeUp();
       await running;
     },
   };
 }
+
+type Alive = (owner: string | null | undefined) => boolean;
 
 const openIn = ({ summary: { sid }, fold }: Entry): OpenQuestion[] =>
   fold.questions().map(({ op, question, at }) => ({ ...(question satisfies Question), sid, op, askedAt: at }));
