@@ -110,6 +110,11 @@ export interface LoopDeps {
   cachedFiles(): readonly CachedFileInfo[];
   /** Base64 of those pictures that the model takes and that there is room for, by hash. Absent: messages have none. */
   pictures?(model: string, refs: readonly ImageRef[]): Promise<ReadonlyMap<string, string>>;
+  /**
+   * Asked before a call of the model leaves, when others spend from the same budget elsewhere: the longest answer that it may have; null: it
+   * must not be made. Absent: nobody else is asked.
+   */
+  leave?(op: string, attempt: number, signal: AbortSignal): Promise<number | null>;
   /** What the user wants told to the message while it runs, to be journaled with the request that tells it. Absent: nothing. */
   waitingWords?(): readonly EventOf<'word'>[];
   now(): number;

@@ -8,7 +8,7 @@ import type { EventOf } from '../shared/events.ts';
 import { type OpId, opId, sha256 } from '../shared/ids.ts';
 import { killPoint } from '../shared/kill-point.ts';
 import { type ModelAnswer, type ToolSpec, toolCallsOf, type Usage } from '../shared/messages.ts';
-import { fail, type Outcome, ok, UserError } from '../shared/outcome.ts';
+import { type Failure, fail, type Outcome, ok, UserError } from '../shared/outcome.ts';
 import type { ModelDelta, ModelProvider } from '../shared/ports.ts';
 import { scrubJson } from '../shared/scrub.ts';
 import { withOwnCallIds } from './call-ids.ts';
@@ -63,8 +63,13 @@ export async function callModel(
     estimate: fit.tokens,
     at: deps.now(),
   });
+  const allowed = deps.leave ? await deps.leave(op, attempt, signal) : maxOutputTokens;
+  if (allowed === null && !signal.aborted) {
+    return deps.recorder.record({ type: 'llm.fail', op, failure: NO_LEAVE, at: deps.now() });
+  }
+  const longest = Math.min(maxOutputTokens, allowed ?? maxOutputTokens);
   // Built after the fold of llm.req, which has put the facts into the newest message.
-  const built = buildRequest({ ...base, maxOutputTokens, history: deps.memory.history });
+  const built = buildRequest({ ...base, maxOutputTokens: longest, history: deps.memory.history });
   const refs = built.messages.flatMap((message) => (message.role === 'user' ? (message.images ?? []) : []));
   const images = refs.length === 0 ? undefined : await deps.pictures?.(model, refs);
   const request = images === undefined ? built : { ...built, images };
@@ -92,6 +97,13 @@ export async function callModel(
     deps.recorder.record({ type: 'llm.fail', op, failure, ...(spent ? { usage: spent } : {}), at: deps.now() });
   }
 }
+
+const NO_LEAVE: Failure = {
+  kind: 'failed',
+  code: 'nobody_listens',
+  message:
+    'The Odin that this agent works for does not listen any more, so nobody can say whether there is budget left.',
+};
 
 /** A model that this process has no key or server for ends the message with what to do, not as a fault of Odin's. */
 async function openProvider(deps: LoopDeps, model: string): Promise<Outcome<ModelProvider>> {

@@ -6,7 +6,7 @@ import type { ImageRef, PastedImage } from '../shared/images.ts';
 import type { Json } from '../shared/json.ts';
 import type { Mode } from '../shared/modes.ts';
 import type { Outcome } from '../shared/outcome.ts';
-import type { ModelProvider, PermissionAnswer } from '../shared/ports.ts';
+import type { ModelProvider, PermissionAnswer, PermissionPort } from '../shared/ports.ts';
 import type { Rates } from '../shared/spending.ts';
 import type { QueuedMessage, State } from '../shared/state.ts';
 import type { StreamEvent } from '../shared/stream-events.ts';
@@ -47,7 +47,14 @@ export interface TaskPlace {
   readonly handle: RedisHandle;
   readonly pool: HeavyPool;
   /** It is a subagent of another Odin's: what it is told to be, and the tools that it has of its mode's. */
-  readonly agent?: { readonly role: string; readonly tools: readonly string[] };
+  readonly agent?: {
+    readonly role: string;
+    readonly tools: readonly string[];
+    /** Who is asked instead of whom this process would ask. */
+    readonly permissions?: PermissionPort;
+    /** LoopDeps.leave: its calls of models wait for it. */
+    leave?(op: string, attempt: number, signal: AbortSignal): Promise<number | null>;
+  };
   /** What its calls of models reserve from, beyond the message's and the session's. */
   readonly scope?: Scope;
 }

@@ -98,6 +98,8 @@ const permissions = z
     ...Object.fromEntries(RULED_TOOLS.map((name) => [name, z.enum(TOOL_RULES).optional()])),
     // What a command may do is said by AllowedCommands, not by one word for all of them.
     ExecuteCommand: z.enum(['ask', 'deny']).optional(),
+    // What a subagent brings from a worker; the rules for the tools that it had hold as well.
+    AgentPatch: z.enum(['ask', 'deny']).optional(),
   })
   .describe(
     'What holds for a tool: deny it, ask before each call, or allow what it would ask about the inside of the project; for WebFetch, about any host. ' +
@@ -130,7 +132,7 @@ const shared = {
   edit: edit.optional(),
   context: context.optional(),
   sessions: sessions.optional(),
-  hooks: hooksSchema(toolNames).optional(),
+  hooks: hooksSchema([...toolNames, 'AgentPatch']).optional(),
   tools: toolSettingsSchema(toolNames).optional(),
   $schema: z.string().describe('Where an editor finds the schema of this file.').optional(),
 };
@@ -154,8 +156,10 @@ const worker = z
       .optional(),
     maxMode: z.enum(MODES).describe('ask and plan: it takes no tasks that write. Default edit.').optional(),
     permission: z
-      .enum(['deny', 'accept-edits'])
-      .describe('Whether its tasks may write files in their working copy. Default accept-edits.')
+      .enum(['deny', 'ask', 'accept-edits'])
+      .describe(
+        'ask: questions of subagents go to the user whose they are, those of tasks are denied. accept-edits: only writes of files in the working copy pass. deny: none. Default: ask for subagents, accept-edits for tasks.',
+      )
       .optional(),
     allow: commands('Commands that its tasks may run, as beginnings of command lines.').optional(),
     concurrency: count('Tasks at a time. Default 4.').max(500).optional(),

@@ -44,6 +44,8 @@ export const keys = {
     stream: `${PREFIX}:a:${rid}:out`,
     /** Stream `1-<n>`: what its worker is told, sealed. */
     words: `${PREFIX}:a:${rid}:in`,
+    /** String that expires: its parent listens. */
+    heard: `${PREFIX}:a:${rid}:heard`,
   }),
   /** Set: the remote subagents that there are. */
   remoteAgents: `${PREFIX}:agents`,

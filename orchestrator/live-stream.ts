@@ -10,8 +10,8 @@ import type { OdinRedis } from './redis.ts';
 export interface LiveStream extends LivePort {
   /** Sends what is gathered now; await it before journaling what the events lead up to, so that readers get them first. */
   flush(): Promise<void>;
-  /** Drops what is gathered of an operation: its whole answer is in the journal now. */
-  supersede(op: OpId): void;
+  /** Drops what is gathered of an operation, of a subagent's when it is named: its whole answer is in the journal now. */
+  supersede(op: OpId, agent?: string): void;
 }
 
 const INTERVAL_MS = 50;
@@ -78,8 +78,8 @@ export function openLiveStream(redis: OdinRedis, sid: string, position: () => st
 
   return {
     flush,
-    supersede(op) {
-      gathered = gathered.filter((event) => event.op !== op);
+    supersede(op, agent) {
+      gathered = gathered.filter((event) => event.op !== op || event.agent !== agent);
     },
     publish(event) {
       if (gatheredChars > MAX_GATHERED_CHARS) return;
@@ -95,7 +95,7 @@ export function openLiveStream(redis: OdinRedis, sid: string, position: () => st
 
 /** Two neighbours as one, when they are parts of one text or states of one progress. */
 function join(last: LiveEvent, event: LiveEvent): LiveEvent | null {
-  if (last.type !== event.type || last.op !== event.op) return null;
+  if (last.type !== event.type || last.op !== event.op || last.agent !== event.agent) return null;
   if (last.type === 'args' && event.type === 'args') {
     return last.callId === event.callId ? { ...event, delta: last.delta + event.delta } : null;
   }

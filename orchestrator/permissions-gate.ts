@@ -44,8 +44,15 @@ export function questionOf(
     sid,
     agent = MAIN_AGENT,
     timeoutMs,
+    isRelayed = false,
     now,
-  }: { readonly sid: string; readonly agent?: string; readonly timeoutMs: number | null; readonly now: number },
+  }: {
+    readonly sid: string;
+    readonly agent?: string;
+    readonly timeoutMs: number | null;
+    readonly isRelayed?: boolean;
+    readonly now: number;
+  },
 ): Question {
   const { title, reasons, detail, paths, rule, host } = gate;
   const step = call.op.slice(0, call.op.lastIndexOf('.'));
@@ -60,6 +67,7 @@ export function questionOf(
     ...(paths === undefined ? {} : { paths }),
     ...(rule === undefined ? {} : { rule }),
     ...(host === undefined ? {} : { host }),
+    ...(isRelayed ? { relayed: true } : {}),
     ...(timeoutMs === null ? {} : { expiresAt: now + timeoutMs }),
   };
 }

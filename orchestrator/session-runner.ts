@@ -189,6 +189,7 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
         event.type === 'tool.done' || event.type === 'files.moved' ? deps.files.syncs.underWay() : null,
       onRecorded(event) {
         if (event.type === 'llm.res') stream.supersede(event.op);
+        else if (event.type === 'agent.ev' && event.event.type === 'llm.res') stream.supersede(event.event.op, event.aid);
         steering.recorded(event);
         turn?.onRecorded(event);
       },

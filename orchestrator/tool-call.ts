@@ -164,12 +164,13 @@ export function startToolCall(
     if (gate.verdict === 'deny') {
       return { type: 'gate.denied', failure: { kind: 'refused', code: gate.code, message: gate.message } };
     }
-    const { timeoutMs } = deps.permissions;
+    const { timeoutMs, isRelayed } = deps.permissions;
     const question = scrubJson(
       questionOf(gate, judged, {
         sid: deps.sid,
         ...(deps.agent === undefined ? {} : { agent: deps.agent }),
         timeoutMs,
+        ...(isRelayed === undefined ? {} : { isRelayed }),
         now: deps.now(),
       }),
       deps.scrub,

@@ -3,7 +3,7 @@
 //
 // Flow control is in the protocol itself: the loop asks for nothing before what it recorded is acknowledged.
 
-import type { EndReason, EventOf, JournalEvent, ToolCallSummary } from './events.ts';
+import type { EndReason, EventOf, JournalEvent, LiveEvent, ToolCallSummary } from './events.ts';
 import type { ToolSpec } from './messages.ts';
 import type { Failure, Outcome } from './outcome.ts';
 import type { SmallPrompt } from './ports.ts';
@@ -24,6 +24,8 @@ export type ThreadWord =
   /** Recorded here: number `n`, in this order. `echo`: it came from the orchestrator, as its number. */
   | { readonly k: 'evt'; readonly n: number; readonly event: JournalEvent; readonly echo?: number }
   | { readonly k: 'req'; readonly id: number; readonly body: ThreadRequest }
+  /** The model's words as they come: for the eye alone, in no order with the rest. */
+  | { readonly k: 'live'; readonly events: readonly LiveEvent[] }
   /** The calls of the step are to stop. */
   | { readonly k: 'cancelTools' }
   /** The planner's call is over. */

@@ -412,6 +412,8 @@ export interface Question {
   readonly rule?: string;
   /** The host on the web that it is about; an answer for the session covers it and what lies below. */
   readonly host?: string;
+  /** The user of another Odin is asked, whose agent works here. */
+  readonly relayed?: boolean;
   /** When it counts as denied. Absent: it waits for as long as it takes. */
   readonly expiresAt?: number;
 }
@@ -427,17 +429,15 @@ export interface QuestionPath {
 }
 
 /** Ephemeral events of the live stream: for eyes only, never read on resume, lost without harm. */
-export type LiveEvent =
+export type LiveEvent = (
   | { readonly type: 'text'; readonly op: OpId; readonly delta: string }
   | { readonly type: 'thinking'; readonly op: OpId; readonly delta: string }
   | { readonly type: 'args'; readonly op: OpId; readonly callId: string; readonly name: string; readonly delta: string }
-  | {
-      readonly type: 'progress';
-      readonly op: OpId;
-      readonly text: string;
-      /** The subagent whose call it is. */
-      readonly agent?: string;
-    };
+  | { readonly type: 'progress'; readonly op: OpId; readonly text: string }
+) & {
+  /** The subagent whose it is; absent: the session's own. */
+  readonly agent?: string;
+};
 
 /** The failure kinds that settle a tool call, in the terms of the journal. */
 export const settledKindOf = (kind: FailureKind): SettledKind => (kind === 'transient' ? 'failed' : kind);

@@ -78,6 +78,8 @@ export interface PermissionAnswer {
 export interface PermissionPort {
   /** How long a question waits before it counts as denied; null: for as long as it takes. */
   readonly timeoutMs: number | null;
+  /** It is the user of another Odin who is asked, whose agent works here. */
+  readonly isRelayed?: boolean;
   /** Whether the question waits already; asking it again then waits for the same answer. */
   isOpen(questionId: string): boolean;
   ask(question: Question, signal: AbortSignal): Promise<PermissionAnswer>;

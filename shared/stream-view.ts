@@ -235,20 +235,14 @@ function doneView(event: EventOf<'msg.done'>, mode: Mode, rates: Rates): Bare<St
 }
 
 function liveView(event: LiveEvent): Bare<StreamEvent>[] {
+  const whose = event.agent === undefined ? {} : { agent: event.agent };
   switch (event.type) {
     case 'text':
-      return [{ type: 'StreamText', delta: event.delta }];
+      return [{ type: 'StreamText', delta: event.delta, ...whose }];
     case 'thinking':
-      return [{ type: 'StreamThinking', delta: event.delta }];
+      return [{ type: 'StreamThinking', delta: event.delta, ...whose }];
     case 'progress':
-      return [
-        {
-          type: 'ToolProgress',
-          op: event.op,
-          text: event.text,
-          ...(event.agent === undefined ? {} : { agent: event.agent }),
-        },
-      ];
+      return [{ type: 'ToolProgress', op: event.op, text: event.text, ...whose }];
     case 'args':
       return [];
   }

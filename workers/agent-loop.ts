@@ -19,6 +19,7 @@ import { cleanText } from '../shared/clean-text.ts';
 import type { JournalEvent } from '../shared/events.ts';
 import { cancelled, UserError } from '../shared/outcome.ts';
 import type { ModelProvider } from '../shared/ports.ts';
+import { gatherDeltas } from './agent-deltas.ts';
 
 /** Resolves when the loop has ended and said so, or when nobody listens any more. */
 export async function runAgent(task: AgentTask, port: MessagePort): Promise<void> {
@@ -31,7 +32,9 @@ export async function runAgent(task: AgentTask, port: MessagePort): Promise<void
   for (const event of past) foldAgentMemory(memory, event, '0-0');
   let { cached, near } = task;
 
+  const deltas = gatherDeltas((events) => say({ k: 'live', events }));
   const record = (event: JournalEvent, echo?: number) => {
+    if (event.type === 'llm.res' || event.type === 'llm.fail') deltas.drop();
     foldAgentMemory(memory, event, '0-0');
     link.recorded(event, echo);
     loop.onRecorded(event);
@@ -41,6 +44,7 @@ export async function runAgent(task: AgentTask, port: MessagePort): Promise<void
     cachedFiles: () => cached,
     near: () => near,
     settle: () => say({ k: 'settle' }),
+    live: deltas,
   });
   const loop = startLoop(deps, {
     start,
@@ -79,6 +83,7 @@ export async function runAgent(task: AgentTask, port: MessagePort): Promise<void
     // Nobody waits for it, or it goes on elsewhere.
     if (!(error instanceof Left) && !(error instanceof Closed)) throw error;
   } finally {
+    deltas.drop();
     port.close();
   }
 }
@@ -155,6 +160,7 @@ interface Own {
   cachedFiles: LoopDeps['cachedFiles'];
   near(): string | null;
   settle(): void;
+  readonly live: LoopDeps['live'];
 }
 
 function depsOf(task: AgentTask, memory: LoopDeps['memory'], link: Link, own: Own): LoopDeps {
@@ -171,8 +177,7 @@ function depsOf(task: AgentTask, memory: LoopDeps['memory'], link: Link, own: Ow
     memory,
     record,
     recorder: { record, flushed: link.flushed },
-    // The journal has an agent's words, step by step; its letters as they come are for nobody's eyes.
-    live: { publish() {} },
+    live: own.live,
     // The orchestrator takes secrets out where an event comes to it.
     scrub: (text) => text,
     clean: cleanText,

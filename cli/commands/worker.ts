@@ -3,6 +3,7 @@
 
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { PermissionPolicy } from '../../orchestrator/api.ts';
 import type { Config } from '../../orchestrator/config.ts';
 import { findRoot } from '../../orchestrator/workspace.ts';
 import { UserError } from '../../shared/outcome.ts';
@@ -39,16 +40,25 @@ export async function work(options: WorkerOptions, version: string): Promise<num
   const projects = projectsOf(options.repo ?? worker.repos ?? ['.'], place.cwd);
   const roles = options.roles ?? worker.roles ?? ['batch'];
   const concurrency = options.concurrency ?? worker.concurrency ?? CONCURRENCY;
-  const permission = await permissionPolicy(
-    { permission: worker.permission ?? 'accept-edits', allow: worker.allow ?? [] },
-    false,
-  );
+  const policyOf = (permission: PermissionPolicy['mode']) =>
+    permissionPolicy({ permission, allow: worker.allow ?? [] }, false);
+  // A subagent's questions have a user, that of its Odin; a task's have none.
+  const ofAgents = await policyOf(worker.permission ?? 'ask');
+  const ofTasks = await policyOf(worker.permission === 'ask' ? 'deny' : (worker.permission ?? 'accept-edits'));
   return await withBatches(async (batches) => {
     const access = (worker.maxMode ?? 'edit') === 'edit' ? 'edit' : 'read';
-    const order = { projects, permission, models, concurrency, version, access } as const;
+    const order = { projects, models, concurrency, version, access } as const;
     const runners: Runner[] = [];
-    for (const role of new Set(roles)) {
-      runners.push(await (role === 'agents' ? batches.runAgents(order) : batches.run({ ...order, roles: [role] })));
+    const start = (role: WorkerRole): Promise<Runner> =>
+      role === 'agents'
+        ? batches.runAgents({ ...order, permission: ofAgents })
+        : batches.run({ ...order, permission: ofTasks, roles: [role] });
+    try {
+      for (const role of new Set(roles)) runners.push(await start(role));
+    } catch (error) {
+      // Without the one the other is not what was asked for; what it has taken meanwhile is put back.
+      await Promise.allSettled(runners.map((runner) => runner.drain(0)));
+      throw error;
     }
     const what = roles.map((role) => (role === 'agents' ? 'agents' : 'tasks')).join(' and ');
     const names = runners.map(({ id }) => id).join(', ');

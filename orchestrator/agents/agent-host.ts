@@ -12,52 +12,24 @@ import {
   type AgentTask,
   FRAMES_VERSION,
   type HostWord,
-  type ThreadEnd,
   type ThreadFrame,
   type ThreadRequest,
 } from '../../shared/agent-frames.ts';
 import { agentStart } from '../../shared/agents.ts';
 import type { AgentReport } from '../../shared/agents-port.ts';
 import { type Tool, toolSpec } from '../../shared/define-tool.ts';
-import {
-  type EventOf,
-  inlineOf,
-  type JournalEvent,
-  type LimitKind,
-  type ToolCallSummary,
-} from '../../shared/events.ts';
+import { type EventOf, inlineOf, type JournalEvent, type ToolCallSummary } from '../../shared/events.ts';
 import { toolCallsOf } from '../../shared/messages.ts';
 import { ok } from '../../shared/outcome.ts';
 import { scrubJson } from '../../shared/scrub.ts';
-import type { Scope } from '../budget/ledger.ts';
-import { withAccounts } from '../budget/with-accounts.ts';
 import { seenFilesOf } from '../files/seen-files.ts';
-import { createTurnHooks, withHooks } from '../hooks/turn-hooks.ts';
-import { emptyMemory, type SessionMemory } from '../session-memory.ts';
+import { createTurnHooks } from '../hooks/turn-hooks.ts';
+import type { SessionMemory } from '../session-memory.ts';
 import type { RunningCall } from '../tool-call.ts';
 import { startToolStep } from '../tool-step.ts';
-import type { GivenTurnDeps } from '../turn.ts';
-import type { AgentSupplies } from './supplies.ts';
-
-export interface AgentHost {
-  readonly id: string;
-  readonly background: boolean;
-  cancel(by: string): void;
-  /** The user's word to the agent, told with its next request. */
-  say(text: string, by: string): void;
-  /** The process leaves: nothing more is journaled, the agent can go on elsewhere. */
-  abandon(): void;
-  /** Rejects with Left when abandoned. */
-  readonly end: Promise<AgentReport>;
-}
-
-export interface AgentHostDeps {
-  /** The parent's. What is recorded through it is in the session's journal. */
-  readonly parent: Pick<GivenTurnDeps, 'sid' | 'root' | 'memory' | 'live' | 'record' | 'flushed' | 'budgetPolicy'>;
-  readonly supplies: AgentSupplies;
-  /** The parent message's: an agent spends within it. */
-  readonly scope: Scope;
-}
+import { agentDeps, agentMemory, agentSid } from './agent-deps.ts';
+import { agentDone, agentReport, endOfLoop } from './agent-end.ts';
+import type { AgentHost, AgentHostDeps } from './host-port.ts';
 
 interface Link {
   readonly port: MessagePort;
@@ -78,11 +50,11 @@ export function startAgent(
   spawn: EventOf<'agent.spawn'>,
   past: readonly JournalEvent[],
 ): AgentHost {
-  const { aid, title, mode } = spawn;
-  const sid = `${parent.sid}_${aid}`;
+  const { aid, mode } = spawn;
+  const sid = agentSid(parent.sid, aid);
   const start = agentStart(spawn);
   const events: JournalEvent[] = [...past];
-  const memory = lightMemory(sid, parent.memory);
+  const memory = agentMemory(sid, parent.memory);
   const end = Promise.withResolvers<AgentReport>();
   end.promise.catch(() => {});
   const modelAbort = new AbortController();
@@ -116,25 +88,7 @@ export function startAgent(
     await parent.flushed();
   };
 
-  const deps = withHooks(
-    withAccounts(
-      {
-        ...own,
-        sid,
-        root: parent.root,
-        agent: `${title} (${aid})`,
-        memory,
-        record,
-        flushed,
-        recorder: { record, flushed, finish: () => Promise.reject(new Left()) },
-        live: { publish: (event) => parent.live.publish(event.type === 'progress' ? { ...event, agent: aid } : event) },
-        budgetPolicy: { ...parent.budgetPolicy, message: scope },
-      },
-      start,
-      [start, ...past],
-    ),
-    start,
-  );
+  const deps = agentDeps({ parent, scope }, spawn, { supplies: own, memory, past, record, flushed });
   const hooks = createTurnHooks(deps, start);
 
   /** The one way into the journal. */
@@ -165,13 +119,16 @@ export function startAgent(
           (body) => post({ k: 'res', id: frame.id, body }, from),
           (error: unknown) => deps.log('a request of an agent failed', { agent: aid, error: String(error) }),
         );
+      case 'live':
+        for (const event of frame.events) deps.live.publish(event);
+        return;
       case 'cancelTools':
         return cancelTools();
       case 'settle':
         return deps.budget.settlePlanner();
       case 'end':
         drop();
-        return actor.send({ type: 'loop.ended', end: endOf(frame.end) });
+        return actor.send({ type: 'loop.ended', end: endOfLoop(frame.end) });
     }
   };
 
@@ -323,18 +280,11 @@ export function startAgent(
     if (isLeft) return;
     await supplies.ended(sid);
     const steps = memory.state.messages.at(-1)?.steps ?? ended.steps;
-    const { end: kind, limit, answer: text, failure } = ended;
-    const at = deps.now();
-    parent.record({
-      ...{ type: 'agent.done', aid, seq: spawn.seq, title, background: spawn.background, end: kind },
-      ...(limit === null ? {} : { limit }),
-      answer: { inline: deps.scrub(text) },
-      ...(failure === null ? {} : { failure: scrubJson(failure, deps.scrub) }),
-      ...{ steps, durationMs: Math.max(0, at - spawn.at), at },
-    });
+    const told = { ...ended, steps };
+    parent.record(agentDone(spawn, told, { scrub: deps.scrub, at: deps.now() }));
     await parent.flushed();
     actor.send({ type: 'reported' });
-    end.resolve({ id: aid, title, end: kind, limit, answer: text, steps });
+    end.resolve(agentReport(spawn, told));
   };
 
   const perform = (effect: SubagentEffect): void => queueMicrotask(() => performNow(effect));
@@ -381,32 +331,8 @@ export function startAgent(
   };
 }
 
-/** What the tools and the budget need to know of the agent; its conversation is in its thread. What its user allowed is the session's. */
-function lightMemory(sid: string, parent: Pick<SessionMemory, 'permissions'>): SessionMemory {
-  const memory = emptyMemory(sid);
-  Object.defineProperty(memory, 'permissions', { get: () => parent.permissions });
-  return memory;
-}
-
 function foldLight(memory: SessionMemory, event: JournalEvent): void {
   memory.state = foldState(memory.state, { id: '0-0', event });
   if (event.type !== 'llm.res') return;
   memory.history = { ...memory.history, open: { calls: toolCallsOf(inlineOf(event.parts)), results: {} } };
-}
-
-function endOf({ status, answer, failure, steps }: ThreadEnd): SubagentEnd {
-  const base = { limit: null, answer, failure, steps };
-  switch (status) {
-    case 'completed':
-    case 'cancelled':
-      return { ...base, end: status };
-    case 'step_limit':
-      return { ...base, end: 'limit', limit: 'steps' };
-    case 'budget':
-      return { ...base, end: 'limit', limit: (failure?.code.replace('budget_', '') ?? 'tokens') as LimitKind };
-    case 'repeated_calls':
-    case 'planner_failure':
-    case 'refused':
-      return { ...base, end: 'failed' };
-  }
 }

@@ -11,7 +11,8 @@ import type { Mode } from '../../shared/modes.ts';
 import { cancelled, fail, type Outcome, ok } from '../../shared/outcome.ts';
 import type { AgentResult } from '../../shared/state.ts';
 import { getModeTools } from '../../tools/registry.ts';
-import { type AgentHost, type AgentHostDeps, startAgent } from './agent-host.ts';
+import { startAgent } from './agent-host.ts';
+import type { AgentHost, AgentHostDeps } from './host-port.ts';
 
 export interface Agents extends AgentsPort {
   /** Waits for those that still work, or ends them when the message did not come to its own end; what they gave is added to its answer. */

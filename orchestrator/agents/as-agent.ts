@@ -9,5 +9,10 @@ export const asAgent = (turnDeps: RunnerDeps['turnDeps'], agent: TaskPlace['agen
     : (...args) => {
         const { agents: _, tools, ...deps } = turnDeps(...args);
         const own = new Set(agent.tools);
-        return { ...deps, role: agent.role, tools: (mode) => tools(mode).filter(({ name }) => own.has(name)) };
+        const { role, permissions = deps.permissions, leave } = agent;
+        return {
+          ...deps,
+          ...{ role, permissions, tools: (mode) => tools(mode).filter(({ name }) => own.has(name)) },
+          ...(leave === undefined ? {} : { leave }),
+        };
       };

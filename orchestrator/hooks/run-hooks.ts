@@ -18,6 +18,8 @@ export interface HookedCall {
   readonly name: string;
   readonly effect: ToolEffect;
   readonly args: Json;
+  /** Who is called for one of these tools has been asked about it. */
+  readonly except?: readonly string[];
 }
 
 export interface CallResult {
@@ -108,9 +110,14 @@ export function createHooks(hooks: readonly Hook[], ports: HookPorts): Hooks {
   const watching = listeners(...WATCHED);
   const observers = watching.length === 0 ? null : createObservers(watching, (event, news) => tell(event, null, news));
 
-  const toolCall: NonNullable<Hooks['toolCall']> = ({ op, name, effect, args }, signal) =>
+  const isFor = (hook: Hook, name: string, except: readonly string[] = []): boolean => {
+    const matches = (tool: string) => hook.matches?.(tool) ?? true;
+    return matches(name) && !except.some(matches);
+  };
+
+  const toolCall: NonNullable<Hooks['toolCall']> = ({ op, name, effect, args, except }, signal) =>
     judgeCall({
-      hooks: onCall,
+      hooks: onCall.filter((hook) => isFor(hook, name, except)),
       given: { event: 'toolCall', ...place, step: stepOf(op), op, tool: name, effect },
       args,
       scrub,
@@ -118,8 +125,8 @@ export function createHooks(hooks: readonly Hook[], ports: HookPorts): Hooks {
       tell: (news) => tell('toolCall', op, news),
     });
 
-  const toolResult: NonNullable<Hooks['toolResult']> = async ({ op, name, args }, result, signal) => {
-    const asked = onResult.filter((hook) => hook.matches?.(name) ?? true);
+  const toolResult: NonNullable<Hooks['toolResult']> = async ({ op, name, args, except }, result, signal) => {
+    const asked = onResult.filter((hook) => isFor(hook, name, except));
     if (asked.length === 0) return null;
     const { kind, failure, response } = result;
     const text = response?.text ?? failure?.message ?? '';

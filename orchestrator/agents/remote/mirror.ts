@@ -49,6 +49,7 @@ export async function mirror(deps: MirrorDeps): Promise<MirrorEnd> {
   let n = 0;
   let told = 0;
   let heardSays = 0;
+  const asked = new Set<string>();
   let [lastEvent, lastWord] = ['0', '0'];
   const reader = await handle.duplicate();
   const stop = hangUpOnce(reader);
@@ -66,6 +67,9 @@ export async function mirror(deps: MirrorDeps): Promise<MirrorEnd> {
         if (whole.type === 'word') told += 1;
         const shown = shownOf(whole);
         if (shown === null) continue;
+        // After a crash its call asks again what is asked already.
+        if (shown.type === 'perm.ask' && asked.has(shown.question.id)) continue;
+        if (shown.type === 'perm.ask') asked.add(shown.question.id);
         n += 1;
         const said = { k: 'ev', event: inParents(shown, deps.roots) } as const;
         if (!(await store.say(rid, { epoch, attempt, n }, said))) throw new Fenced('Somebody else has the agent.');
@@ -74,6 +78,7 @@ export async function mirror(deps: MirrorDeps): Promise<MirrorEnd> {
         lastWord = entry.id;
         const heard = store.heard(rid, entry);
         if (!heard.ok) deps.refused(entry.id, heard.failure.message);
+        else if (heard.value.k === 'answer' || heard.value.k === 'go') await deps.obey(heard.value);
         // What was told before a crash is in the session.
         else if (heard.value.k === 'cancel' || ++heardSays > told) pending.push(heard.value);
       }
@@ -96,10 +101,11 @@ function shownOf(event: JournalEvent): JournalEvent | null {
     case 'session.forked':
     case 'msg.start':
     case 'files.moved':
-    // Asked and answered here, by what this worker allows.
-    case 'perm.ask':
+    // Its parent has answered, or this worker by what it allows.
     case 'perm.answer':
       return null;
+    case 'perm.ask':
+      return event.question.relayed === true ? event : null;
     case 'tool.intent':
       return { ...event, intent: elsewhere(event.intent) };
     case 'tool.done': {
@@ -111,8 +117,10 @@ function shownOf(event: JournalEvent): JournalEvent | null {
   }
 }
 
-/** With the files as its parent knows them. */
+/** With the files as its parent knows them. A command is shown as it would be run. */
 const inParents = (event: JournalEvent, [copy, parents]: readonly [string, string]) => {
+  const isCommand = event.type === 'perm.ask' && event.question.tool === 'ExecuteCommand';
+  if (isCommand) return event as unknown as JsonObject & { type: string };
   const inJson = (path: string) => JSON.stringify(path).slice(1, -1);
   return JSON.parse(JSON.stringify(event).replaceAll(inJson(copy), inJson(parents))) as JsonObject & { type: string };
 };

@@ -9,6 +9,7 @@ import { canonical } from '../../jobs/sign-job.ts';
 import type { Access } from '../../jobs/workers.ts';
 
 const hex = /^[0-9a-f]{64}$/;
+export const QUESTION_ID = /^[0-9a-f]{16}$/;
 const RID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,120}$/;
 
 export const agentJobSchema = z.strictObject({ rid: z.string().regex(RID), hash: z.string().regex(hex) });
@@ -30,6 +31,8 @@ export const orderSchema = z.strictObject({
     tokens: z.int().positive().optional(),
     timeoutMs: z.int().positive().optional(),
   }),
+  /** Each call of its model waits for its parent's word: they spend from one budget. */
+  metered: z.boolean(),
   /** The project's root, a real path on the machine of the parent. */
   root: z.string(),
   base: z.string().regex(/^[0-9a-f]{40,64}$/),
@@ -74,6 +77,21 @@ export const AFTER_ALL = 1_000_000_000;
 export const wordSchema = z.discriminatedUnion('k', [
   z.strictObject({ k: z.literal('cancel'), by: z.string() }),
   z.strictObject({ k: z.literal('say'), text: z.string().max(20_000), by: z.string() }),
+  /** To a question of the agent's. Never for more than this once: what holds for longer is the parent's to know. */
+  z.strictObject({
+    k: z.literal('answer'),
+    question: z.string().regex(QUESTION_ID),
+    decision: z.enum(['allow', 'deny']),
+    by: z.string().max(200),
+    word: z.string().max(20_000).optional(),
+  }),
+  /** A call of the model may be made. */
+  z.strictObject({
+    k: z.literal('go'),
+    op: z.string().max(50),
+    attempt: z.int().positive(),
+    maxOutputTokens: z.int().positive(),
+  }),
 ]);
 
 export type RemoteWord = z.infer<typeof wordSchema>;

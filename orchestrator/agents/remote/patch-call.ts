@@ -8,14 +8,17 @@ import { defineTool, type Tool, type ToolResponse } from '../../../shared/define
 import { type EventOf, inlineOf, type JournalEvent, type QuestionPath, settledKindOf } from '../../../shared/events.ts';
 import type { ResolvedPath } from '../../../shared/files-port.ts';
 import { sha256 } from '../../../shared/ids.ts';
+import type { Mode } from '../../../shared/modes.ts';
 import { type Outcome, ok } from '../../../shared/outcome.ts';
 import { pathGate } from '../../../tools/path-policy.ts';
+import { getModeTools } from '../../../tools/registry.ts';
 import type { ToolRule } from '../../config-schema.ts';
 import { type ChangedFiles, changeFiles, resumeChanges, type WantedChange } from '../../files/change-files.ts';
 import type { Files } from '../../files/files.ts';
 import { filesIntentOf, intentJson } from '../../files/files-intent.ts';
 import { startToolCall, type ToolCallDeps } from '../../tool-call.ts';
 import { toolDone } from '../../tool-done.ts';
+import { patchFiles, patchHooks } from './patch-hooks.ts';
 import type { ChangedFile } from './working-copy.ts';
 
 const NAME = 'AgentPatch';
@@ -25,8 +28,9 @@ export interface PatchOrder {
   /** The patch's hash. */
   readonly patch: string;
   readonly files: Files;
-  /** The tools that the agent had: what the settings say of those that write holds for this too. */
+  /** The tools that the agent had: what the settings say of those that change files holds for this too. */
   readonly tools: readonly string[];
+  readonly mode: Mode;
   /** The agent's events so far. */
   past(): readonly JournalEvent[];
   changes(): Promise<Outcome<readonly ChangedFile[]>>;
@@ -60,10 +64,16 @@ export async function putIntoProject(deps: ToolCallDeps, order: PatchOrder): Pro
   if (!changes.ok) return settle(changes);
   const placed = await placeAll(order.files, changes.value);
   if (!placed.ok) return settle(placed);
-  const toolRule = (): ToolRule | undefined => strictest(order.tools.flatMap((tool) => deps.toolRule(tool) ?? []));
+  const able = getModeTools(order.mode, true).filter(
+    ({ name, effect }) => effect !== 'read' && order.tools.includes(name),
+  );
+  const rules = [NAME, ...able.map(({ name }) => name)].flatMap((tool) => deps.toolRule(tool) ?? []);
+  const hooks = patchHooks(deps.hooks, placed.value);
   const tool = patchTool(order.files, placed.value);
-  const args = JSON.stringify({ patch: order.patch });
-  const running = startToolCall({ ...deps, toolRule }, call, args, tool, async () => {});
+  const seen = hooks.toolCall === null && hooks.toolResult === null ? {} : { files: patchFiles(placed.value) };
+  const args = JSON.stringify({ patch: order.patch, ...seen });
+  const ruled = { ...deps, hooks, toolRule: () => strictest(rules) };
+  const running = startToolCall(ruled, call, args, tool, async () => {});
   const { signal } = order;
   const stop = () => running.cancel();
   signal.addEventListener('abort', stop, { once: true });
@@ -86,7 +96,7 @@ async function placeAll(files: Files, changes: readonly ChangedFile[]): Promise<
   return ok(placed);
 }
 
-const schema = z.strictObject({ patch: z.string() });
+const schema = z.strictObject({ patch: z.string(), files: z.json().optional() });
 type Args = z.infer<typeof schema>;
 
 const patchTool = (files: Files, placed: readonly Placed[]): Tool =>

@@ -30,7 +30,7 @@ export const openAgentQueue = (
 export async function addAgentJob(queue: JobQueue<AgentJob>, order: RemoteOrder): Promise<void> {
   for (let n = 0; n < MOST_JOBS; n++) {
     const id = `${order.rid}_${n}`;
-    const state = await queue.stateOf(id);
+    const [state] = await queue.statesOf([id]);
     if (state === 'ended') continue;
     if (state === 'absent') await queue.add([{ id, data: jobOfOrder(order), priority: 1 }]);
     return;

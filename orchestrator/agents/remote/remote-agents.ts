@@ -54,7 +54,7 @@ export interface RemoteAgents {
     rid: string,
     spawn: EventOf<'agent.spawn'>,
     /** `attempt`: the newest that its parent knows of. */
-    more: { readonly limits: RemoteOrder['limits']; readonly attempt: number },
+    more: Pick<RemoteOrder, 'limits' | 'metered'> & { readonly attempt: number },
   ): Promise<Outcome<RemoteOrder>>;
   /** What is said of it after a place, as it comes; null now and then, for whoever watches the time. Ends when the signal aborts. */
   follow(rid: string, from: Place, signal: AbortSignal): AsyncGenerator<Heard | null, void, undefined>;
@@ -72,6 +72,8 @@ export interface RemoteAgents {
 
 const BLOCK_MS = 500;
 const PAGE = 200;
+/** How often its worker is told that somebody listens. */
+const LISTEN_MS = 60_000;
 
 /** Null when this home has no key of jobs: then no worker of its user can be there. */
 export function openRemoteAgents(deps: RemoteDeps): RemoteAgents | null {
@@ -106,7 +108,7 @@ export function openRemoteAgents(deps: RemoteDeps): RemoteAgents | null {
     files: deps.files,
     isServed: async (mode) => (await workersFor(mode)).length > 0,
 
-    async order(rid, spawn, { limits, attempt }) {
+    async order(rid, spawn, { limits, metered, attempt }) {
       let order = await store.find(rid);
       if (order === null) {
         const copy = await describe();
@@ -124,6 +126,7 @@ export function openRemoteAgents(deps: RemoteDeps): RemoteAgents | null {
               model,
               fallbackModels: [...fallbackModels],
               limits,
+              metered,
               root,
               base,
             },
@@ -146,8 +149,15 @@ export function openRemoteAgents(deps: RemoteDeps): RemoteAgents | null {
       const stop = hangUpOnce(reader);
       signal.addEventListener('abort', stop, { once: true });
       let last = `${from.attempt}-${from.n}`;
+      let saidAt = Number.NEGATIVE_INFINITY;
       try {
         while (!signal.aborted) {
+          if (performance.now() - saidAt > LISTEN_MS) {
+            saidAt = performance.now();
+            store
+              .listen(rid)
+              .catch((error: unknown) => log('nobody was told who listens', { rid, error: String(error) }));
+          }
           const replies = await reader.xread('COUNT', PAGE, 'BLOCK', BLOCK_MS, 'STREAMS', stream, last);
           const entries = entriesOf(replies?.[0]?.[1] ?? []);
           if (entries.length === 0) yield null;

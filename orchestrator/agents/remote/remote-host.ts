@@ -9,20 +9,20 @@ import type { SubagentEffect, SubagentEnd, SubagentEvent } from '../../../machin
 import { subagentMachine } from '../../../machines/subagent/machine.ts';
 import { agentStart, isPatchEvent, type OpenAgent } from '../../../shared/agents.ts';
 import type { AgentReport } from '../../../shared/agents-port.ts';
-import type { JournalEvent, LimitKind, Limits } from '../../../shared/events.ts';
+import type { JournalEvent, LimitKind } from '../../../shared/events.ts';
 import type { OpId } from '../../../shared/ids.ts';
 import type { Failure } from '../../../shared/outcome.ts';
-import { scrubJson } from '../../../shared/scrub.ts';
 import { tokensIn } from '../../../shared/spending.ts';
-import type { Amount, Scope } from '../../budget/ledger.ts';
-import { withAccounts } from '../../budget/with-accounts.ts';
+import type { Amount } from '../../budget/ledger.ts';
 import { seenFilesOf } from '../../files/seen-files.ts';
-import { withHooks } from '../../hooks/turn-hooks.ts';
-import { emptyMemory } from '../../session-memory.ts';
-import type { AgentHost, AgentHostDeps } from '../agent-host.ts';
-import type { RemoteEnd, RemoteOrder } from './order.ts';
-import { patchText, putIntoProject } from './patch-call.ts';
+import { agentDeps, agentMemory, agentSid } from '../agent-deps.ts';
+import { agentDone, agentReport } from '../agent-end.ts';
+import type { AgentHost, AgentHostDeps } from '../host-port.ts';
+import { isCapped, limitsWithin, meterCalls } from './metered-calls.ts';
+import type { RemoteEnd, RemoteOrder, RemoteWord } from './order.ts';
+import { relayQuestions } from './relayed-questions.ts';
 import type { Heard, RemoteAgents } from './remote-agents.ts';
+import { takeOver } from './take-over.ts';
 
 /** A cancelled agent has to say how it ended within this. */
 const GRACE_MS = 15_000;
@@ -38,17 +38,17 @@ export function startRemoteAgent(
   { spawn, events: past, placed }: OpenAgent,
   startHere: () => AgentHost,
 ): AgentHost {
-  const { aid, seq, title } = spawn;
-  const sid = `${parent.sid}_${aid}`;
+  const { aid, seq } = spawn;
+  const sid = agentSid(parent.sid, aid);
   const start = agentStart(spawn);
-  const memory = emptyMemory(sid);
-  Object.defineProperty(memory, 'permissions', { get: () => parent.memory.permissions });
+  const memory = agentMemory(sid, parent.memory);
   const end = Promise.withResolvers<AgentReport>();
   end.promise.catch(() => {});
   const following = new AbortController();
   let events: JournalEvent[] = [...past];
   let attempt = placed?.attempt ?? 0;
-  let heard = past.filter((event) => !isPatchEvent(event)).length;
+  let worker = placed?.worker ?? '';
+  let heard = past.filter(isWorkers).length;
   let isBegun = placed !== null;
   let order: RemoteOrder | null = null;
   let last: RemoteEnd | null = null;
@@ -75,25 +75,10 @@ export function startRemoteAgent(
     memory.state = foldState(memory.state, { id: '0-0', event });
     parent.record({ type: 'agent.ev', aid, event, at: event.at ?? deps.now() });
   };
-  const deps = withHooks(
-    withAccounts(
-      {
-        ...own,
-        sid,
-        root: parent.root,
-        agent: `${title} (${aid})`,
-        memory,
-        record,
-        flushed: () => parent.flushed(),
-        recorder: { record, flushed: () => parent.flushed(), finish: () => Promise.reject(new Left()) },
-        live: { publish: (event) => parent.live.publish(event.type === 'progress' ? { ...event, agent: aid } : event) },
-        budgetPolicy: { ...parent.budgetPolicy, message: scope },
-      },
-      start,
-      [start, ...past],
-    ),
-    start,
-  );
+  const deps = agentDeps({ parent, scope }, spawn, {
+    ...{ supplies: own, memory, past, record },
+    flushed: () => parent.flushed(),
+  });
   for (const event of [start, ...past]) memory.state = foldState(memory.state, { id: '0-0', event });
 
   const spent = (): Amount => {
@@ -101,23 +86,50 @@ export function startRemoteAgent(
     return { usd: deps.models.costOf(spending), tokens: tokensIn(spending) };
   };
 
+  const broken = (error: unknown): void => {
+    if (isLeft || here) return;
+    deps.log('a remote agent cannot be followed', { agent: aid, error: String(error) });
+    actor.send({ type: 'thread.lost', why: error instanceof Error ? error.message : String(error) });
+  };
+  const tell = (word: RemoteWord): Promise<void> => remote.tell(sid, word);
+  const questions = relayQuestions({ ...deps, tell, broken });
+  const calls = meterCalls(
+    {
+      budget: deps.budget,
+      maxOutputTokens: (model) => deps.maxOutputTokens(model),
+      tell,
+      hit(limit) {
+        overLimit ??= limit;
+        if (cancelledBy === null) cancel('the budget of the message');
+      },
+      broken,
+    },
+    () => order?.metered === true,
+  );
+  /** Nobody waits for an answer any more, and no call is under way. */
+  const quiet = (): void => {
+    questions.close();
+    calls.close();
+  };
+
   /** An event of the worker's journal: it is journaled here as the agent's own, and what it cost is the message's too. */
-  const mirror = (event: JournalEvent): void => {
+  const mirror = (said: JournalEvent): void => {
+    const own = ofMessage(said, seq);
+    const event = own.type === 'perm.ask' ? questions.taken(own, worker) : own;
     const before = spent();
-    record(ofMessage(event, seq));
+    record(event);
     const after = spent();
     const usd = after.usd === null || before.usd === null ? null : after.usd - before.usd;
-    const cost: Amount = { usd, tokens: after.tokens - before.tokens };
-    if (cost.tokens !== 0) for (const one of scopesOf(deps.budget.scope)) one.add(cost);
-    overLimit ??= limitReached(deps.budget.scope.parent);
-    if (overLimit !== null && cancelledBy === null) cancel('the budget of the message');
+    calls.follow(event, { usd, tokens: after.tokens - before.tokens });
+    questions.follow(event);
   };
 
   const take = ({ attempt: of, n, entry }: Heard): void => {
     switch (entry.k) {
       case 'placed':
         if (of <= attempt) return;
-        [attempt, heard, events, isBegun] = [of, 0, [], true];
+        quiet();
+        [attempt, heard, events, isBegun, worker] = [of, 0, [], true, entry.worker];
         parent.record({ type: 'agent.placed', aid, seq, worker: entry.worker, attempt, at: deps.now() });
         return actor.send({ type: 'loop.started' });
       case 'ev':
@@ -162,6 +174,7 @@ export function startRemoteAgent(
   /** It begins anew in this process; what it did with a worker is not in the project. */
   const workHere = (why: string): void => {
     if (isLeft || here) return;
+    quiet();
     parent.record({ type: 'agent.placed', aid, seq, worker: null, why, attempt, at: deps.now() });
     const { rid } = order ?? { rid: sid };
     following.abort();
@@ -177,7 +190,8 @@ export function startRemoteAgent(
 
   const begin = async (): Promise<void> => {
     const ordered = await remote.order(sid, spawn, {
-      limits: within(spawn.limits, deps.budget.scope.parent),
+      limits: limitsWithin(spawn.limits, deps.budget.scope.parent),
+      metered: isCapped(deps.budget.scope.parent),
       attempt,
     });
     if (isLeft) return;
@@ -185,6 +199,10 @@ export function startRemoteAgent(
     order = ordered.value;
     if (isBegun) actor.send({ type: 'loop.started' });
     if (cancelledBy !== null) await stop(cancelledBy);
+    else {
+      questions.resume(events);
+      calls.resume(events);
+    }
     await listen(order.rid);
   };
 
@@ -209,53 +227,27 @@ export function startRemoteAgent(
     clearTimeout(grace);
     following.abort();
     if (isLeft) return;
-    let { end: kind, limit, answer: text, failure } = ended;
-    if (kind === 'cancelled' && overLimit !== null) [kind, limit] = ['limit', overLimit];
+    quiet();
+    const steps = memory.state.messages.at(-1)?.steps ?? ended.steps;
+    let told: SubagentEnd | null = { ...ended, steps };
+    if (ended.end === 'cancelled' && overLimit !== null) told = { ...told, end: 'limit', limit: overLimit };
     const patch = isTaken ? null : (last?.patch ?? null);
-    if (patch !== null && order !== null && (kind === 'completed' || kind === 'limit')) {
-      const { files } = remote;
-      const whole = order;
+    if (patch !== null && order !== null) {
       putting = new AbortController();
       // Its own end was quicker than the word; what a budget has cancelled is taken over as far as it came.
       if (cancelledBy !== null && overLimit === null) putting.abort();
-      const done = await putIntoProject(deps, {
-        ...{ seq, patch, files, tools: spawn.tools, signal: putting.signal },
-        past: () => events,
-        changes: () => remote.changes(whole, patch),
-      });
-      if (isLeft || done === null) return;
-      text = `${text}\n\n[${patchText(done)}]`;
-      if (done.kind !== 'ok') {
-        const file = await remote.keep(whole.rid, patch);
-        text = `${text}\n[What the agent changed in its copy is not in the project${file === null ? '' : `; the user finds it as a patch in ${file}`}.]`;
-        const how = done.kind === 'cancelled' ? 'cancelled' : 'failed';
-        failure = { kind: how, code: 'patch_not_applied', message: patchText(done) };
-        if (kind === 'completed') kind = how;
-      }
-    } else if (patch !== null) {
-      text = `${text}\n\n[What it had changed in its copy is not put into the project.]`;
+      const { signal } = putting;
+      told = await takeOver(deps, { remote, order, spawn, patch, signal, past: () => events }, told);
+      if (isLeft || told === null) return;
     }
-    const at = deps.now();
-    const steps = memory.state.messages.at(-1)?.steps ?? ended.steps;
-    parent.record({
-      ...{ type: 'agent.done', aid, seq, title, background: spawn.background, end: kind },
-      ...(limit === null ? {} : { limit }),
-      answer: { inline: deps.scrub(deps.clean(text)) },
-      ...(failure === null ? {} : { failure: scrubJson(failure, deps.scrub) }),
-      ...{ steps, durationMs: Math.max(0, at - spawn.at), at },
-    });
+    told = { ...told, answer: deps.clean(told.answer) };
+    parent.record(agentDone(spawn, told, { scrub: deps.scrub, at: deps.now() }));
     await parent.flushed();
     actor.send({ type: 'reported' });
-    end.resolve({ id: aid, title, end: kind, limit, answer: text, steps });
+    end.resolve(agentReport(spawn, told));
     await remote
       .forget(sid)
       .catch((error: unknown) => deps.log('a remote agent stays in Redis', { aid, error: String(error) }));
-  };
-
-  const broken = (error: unknown): void => {
-    if (isLeft || here) return;
-    deps.log('a remote agent cannot be followed', { agent: aid, error: String(error) });
-    actor.send({ type: 'thread.lost', why: error instanceof Error ? error.message : String(error) });
   };
 
   const performNow = (effect: SubagentEffect): void => {
@@ -283,6 +275,7 @@ export function startRemoteAgent(
     clearTimeout(grace);
     following.abort();
     putting?.abort();
+    quiet();
     here?.abandon();
     end.reject(new Left());
   };
@@ -296,14 +289,15 @@ export function startRemoteAgent(
     say(text, by) {
       if (here) return here.say(text, by);
       const word = { k: 'say', text: deps.scrub(deps.clean(text)), by } as const;
-      remote
-        .tell(sid, word)
-        .catch((error: unknown) => deps.log('an agent was not told', { aid, error: String(error) }));
+      tell(word).catch((error: unknown) => deps.log('an agent was not told', { aid, error: String(error) }));
     },
     abandon,
     end: end.promise,
   };
 }
+
+/** Of the worker's journal; the answers and the patch are of this side. */
+const isWorkers = (event: JournalEvent): boolean => event.type !== 'perm.answer' && !isPatchEvent(event);
 
 /** In the worker's session it is the first message. */
 function ofMessage(event: JournalEvent, seq: number): JournalEvent {
@@ -313,41 +307,6 @@ function ofMessage(event: JournalEvent, seq: number): JournalEvent {
     ...('op' in event && event.op !== undefined ? { op: named(event.op) } : {}),
     ...('seq' in event ? { seq } : {}),
     ...('calls' in event ? { calls: event.calls.map((call) => ({ ...call, op: named(call.op) })) } : {}),
-  };
-}
-
-function scopesOf(scope: Scope): readonly Scope[] {
-  const scopes: Scope[] = [];
-  for (let at: Scope | null = scope; at !== null; at = at.parent) scopes.push(at);
-  return scopes;
-}
-
-/** Which cap of the message, or of what it is in, is reached. */
-function limitReached(scope: Scope | null): LimitKind | null {
-  if (scope === null) return null;
-  const { usd, tokens } = scope.spent();
-  if (scope.caps.usd !== undefined && usd !== null && usd >= scope.caps.usd) return 'usd';
-  if (scope.caps.tokens !== undefined && tokens >= scope.caps.tokens) return 'tokens';
-  return limitReached(scope.parent);
-}
-
-/** Its own limits, and what is left of those that it is in. */
-function within(limits: Limits, scope: Scope | null): RemoteOrder['limits'] {
-  let { usd, tokens } = limits;
-  for (let at = scope; at !== null; at = at.parent) {
-    const spent = at.spent();
-    if (at.caps.usd !== undefined && spent.usd !== null) {
-      usd = Math.max(1e-9, Math.min(usd ?? Number.POSITIVE_INFINITY, at.caps.usd - spent.usd));
-    }
-    if (at.caps.tokens !== undefined) {
-      tokens = Math.max(1, Math.min(tokens ?? Number.POSITIVE_INFINITY, at.caps.tokens - spent.tokens));
-    }
-  }
-  return {
-    maxSteps: limits.maxSteps,
-    ...(usd === undefined ? {} : { usd }),
-    ...(tokens === undefined ? {} : { tokens: Math.floor(tokens) }),
-    ...(limits.timeoutMs === undefined ? {} : { timeoutMs: limits.timeoutMs }),
   };
 }
 

@@ -5,7 +5,7 @@ import { rename } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventOf, LimitKind, Limits } from '../../../shared/events.ts';
+import type { EventOf, Limits } from '../../../shared/events.ts';
 import { MAIN_AGENT } from '../../../shared/events.ts';
 import { sha256 } from '../../../shared/ids.ts';
 import { type Outcome, ok, UserError } from '../../../shared/outcome.ts';
@@ -20,6 +20,8 @@ import type { Log } from '../../log.ts';
 import { openOdin } from '../../odin.ts';
 import type { HeavyPool } from '../../pool.ts';
 import type { RedisHandle } from '../../redis.ts';
+import { endOfLoop } from '../agent-end.ts';
+import { askParent, type ParentsWord } from './ask-parent.ts';
 import { mirror } from './mirror.ts';
 import { AFTER_ALL, type RemoteEnd, type RemoteOrder, type RemoteWord } from './order.ts';
 import type { RemoteStore } from './store.ts';
@@ -71,6 +73,7 @@ export async function runOrder(deps: OrderDeps, claimed: ClaimedOrder): Promise<
   if (!(await store.say(rid, { epoch, attempt, n: 0 }, { k: 'placed', worker: deps.worker }))) {
     throw new Fenced('Somebody else has the agent.');
   }
+  const parent = askParent(() => store.isListening(rid));
   const opened = await openOdin({
     cwd: copyRoot,
     home,
@@ -83,7 +86,12 @@ export async function runOrder(deps: OrderDeps, claimed: ClaimedOrder): Promise<
       sid,
       handle,
       pool: deps.pool,
-      agent: { role: order.role, tools: order.tools },
+      agent: {
+        ...{ role: order.role, tools: order.tools },
+        // What this worker says no to by its own settings is not asked.
+        ...(deps.permission.mode === 'ask' ? { permissions: parent.permissions } : {}),
+        ...(order.metered ? { leave: parent.leave } : {}),
+      },
     },
     log: deps.log,
     notice: deps.notice,
@@ -100,7 +108,7 @@ export async function runOrder(deps: OrderDeps, claimed: ClaimedOrder): Promise<
     const running = mirror({
       ...{ handle, store, rid, sid, epoch, attempt, blobs: openBlobs(home), roots: [copyRoot, order.root] },
       signal: AbortSignal.any([signal, over.signal]),
-      obey: (word) => obey(odin, sid, word),
+      obey: (word) => obey({ odin, parent, sid }, word),
       refused: (id, why) => deps.log('a job was refused', { id: `${rid} ${id}`, why }),
     });
     running.catch(() => {});
@@ -181,7 +189,14 @@ async function begin(odin: Odin, models: ModelPair, { order, session, signal }: 
 }
 
 /** False when its message has not begun here. */
-async function obey(odin: Odin, sid: string, word: RemoteWord): Promise<boolean> {
+async function obey(
+  { odin, parent, sid }: { readonly odin: Odin; readonly parent: ParentsWord; readonly sid: string },
+  word: RemoteWord,
+): Promise<boolean> {
+  if (word.k === 'answer' || word.k === 'go') {
+    parent.hear(word);
+    return true;
+  }
   try {
     if (word.k === 'cancel') return await odin.cancel(sid, word.by);
     await odin.agent(sid, MAIN_AGENT, { type: 'say', text: word.text, by: word.by });
@@ -199,20 +214,7 @@ const unableBecause = (why: string): RemoteEnd => ({
 function endOf(done: EventOf<'msg.done'>, [copy, parents]: readonly [string, string]): RemoteEnd {
   const { status, steps } = done;
   const answer = 'inline' in done.answer ? done.answer.inline.replaceAll(copy, parents) : '';
-  const { kind = 'failed', code = '', message = '' } = done.failure ?? {};
-  const failure = done.failure === undefined ? null : { kind, code, message };
-  const base = { k: 'end', answer, failure, steps, patch: null, unable: false, limit: null } as const;
-  switch (status) {
-    case 'completed':
-    case 'cancelled':
-      return { ...base, end: status };
-    case 'step_limit':
-      return { ...base, end: 'limit', limit: 'steps' };
-    case 'budget':
-      return { ...base, end: 'limit', limit: (code.replace('budget_', '') || 'tokens') as LimitKind };
-    case 'repeated_calls':
-    case 'planner_failure':
-    case 'refused':
-      return { ...base, end: 'failed' };
-  }
+  const { failure, ...ended } = endOfLoop({ status, answer, failure: done.failure ?? null, steps });
+  const { kind = 'failed', code = '', message = '' } = failure ?? {};
+  return { k: 'end', ...ended, failure: failure && { kind, code, message }, patch: null, unable: false };
 }

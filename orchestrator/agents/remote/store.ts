@@ -49,6 +49,8 @@ export interface StreamEntry extends Sealed {
 const MAX_DEATHS = 3;
 /** Nobody came back for it. */
 const KEPT_S = 7 * 24 * 3_600;
+/** So long a parent counts as listening that has said so. */
+const HEARD_S = 600;
 
 export type RemoteStore = ReturnType<typeof openRemoteStore>;
 
@@ -136,6 +138,15 @@ export function openRemoteStore(redis: OdinRedis, key: Buffer) {
       return told;
     },
 
+    /** The parent listens, for some minutes from now. */
+    async listen(rid: string): Promise<void> {
+      await redis.set(keys.remoteAgent(rid).heard, '1', 'EX', HEARD_S);
+    },
+
+    async isListening(rid: string): Promise<boolean> {
+      return (await redis.exists(keys.remoteAgent(rid).heard)) === 1;
+    },
+
     /** Who runs it; null: nobody. */
     async run(rid: string): Promise<RemoteRun | null> {
       return parseRun(await redis.hget(keys.remoteAgent(rid).meta, 'run'));
@@ -168,8 +179,8 @@ export function openRemoteStore(redis: OdinRedis, key: Buffer) {
 
     /** Its end is in its parent's journal. */
     async remove(rid: string): Promise<void> {
-      const { meta, stream, words } = keys.remoteAgent(rid);
-      await redis.multi().del(meta, stream, words).srem(keys.remoteAgents, rid).exec();
+      const { meta, stream, words, heard } = keys.remoteAgent(rid);
+      await redis.multi().del(meta, stream, words, heard).srem(keys.remoteAgents, rid).exec();
     },
   };
 }

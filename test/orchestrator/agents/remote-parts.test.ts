@@ -33,7 +33,7 @@ afterAll(() => redis.close());
 
 const ORDER: RemoteOrder = {
   ...{ rid: 'agent', title: 't', mode: 'ask', prompt: 'p', role: '', tools: [], model: 'a/b', fallbackModels: [] },
-  ...{ limits: { maxSteps: 1 }, root: '/p', base: 'a'.repeat(40), patch: null },
+  ...{ limits: { maxSteps: 1 }, metered: false, root: '/p', base: 'a'.repeat(40), patch: null },
 };
 const RUN = { worker: 'w', host: 'h', pid: 1, startTime: 'x', job: 'j', token: 't' };
 
