@@ -38,8 +38,11 @@ const banner = [
   'const __filename = import.meta.filename, __dirname = import.meta.dirname;',
 ].join('\n');
 
-/** Processes that are killed. */
-const children = ['turns', 'owner', 'exec-crash', 'files-crash', 'archive'];
+/** Processes of tests that are killed, or that many are started of. */
+const children = [
+  ...['turns', 'owner', 'exec-crash', 'exec-owner', 'files-crash', 'archive'],
+  ...['queue-submitter', 'queue-worker', 'redis', 'redis-lock'],
+];
 
 const entries = [
   ...(forCrashes

@@ -50,7 +50,7 @@ test('Waiting for a lock stops when its signal aborts', async () => {
 
 test('C4: the kernel frees the lock of a process that was killed', async () => {
   const name = ulid();
-  const child = startLineChild('redis-lock-child.ts', [name]);
+  const child = startLineChild('redis-lock-child', [name]);
   expect(await child.line()).toBe('locked');
   expect(await tryLock(name)).toBeNull();
   const waiting = lock(name);
@@ -63,7 +63,7 @@ test('A process is told from another one that got its pid later', async () => {
   const self = selfIdentity();
   expect(isAlive(self)).toBe(true);
   expect(isAlive({ ...self, startTime: '1@00000000' })).toBe(false);
-  const child = startLineChild('redis-lock-child.ts', [ulid()]);
+  const child = startLineChild('redis-lock-child', [ulid()]);
   await child.line();
   const identity = identityOf(child.process.pid ?? 0);
   expect(identity !== null && isAlive(identity)).toBe(true);

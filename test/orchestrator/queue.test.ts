@@ -68,7 +68,7 @@ test('O6, C2: 1,000 messages from four processes, each sent twice, run once each
     });
     const inbox = inboxOf(redis.handle.client, redis.home, ws);
     const submitters = Array.from({ length: 4 }, (_, i) =>
-      startLineChild('queue-submitter.ts', [redis.home, ws, sids.join(','), `p${i}`, '25']),
+      startLineChild('queue-submitter-child', [redis.home, ws, sids.join(','), `p${i}`, '25']),
     );
     for (const child of submitters) expect(await child.line()).toBe('ready');
     for (const child of submitters) child.send('go');
@@ -164,7 +164,7 @@ test('C2: the turn of a process that was killed goes on elsewhere with the next 
     const inbox = inboxOf(redis.handle.client, redis.home, ws);
     const sid = ulid();
     const { wake } = await inbox.submit(ask(sid, 'survives'));
-    const worker = startLineChild('queue-worker.ts', [redis.home, ws]);
+    const worker = startLineChild('queue-worker-child', [redis.home, ws]);
     if (wake !== null) await queue.add(wake);
     expect(await worker.line()).toBe('running 1');
     worker.process.kill('SIGKILL');

@@ -13,7 +13,7 @@ const silent = (): void => {};
 test('C2: six processes that start at the same instant share one server; the last to leave stops it, its data stays', async () => {
   const { home, remove } = await tempHome();
   try {
-    const children = Array.from({ length: 6 }, () => startLineChild('redis-child.ts', [home]));
+    const children = Array.from({ length: 6 }, () => startLineChild('redis-child', [home]));
     for (const child of children) expect(await child.line()).toBe('ready');
     for (const child of children) child.send('join');
     const servers = await Promise.all(children.map((child) => child.line()));
@@ -44,7 +44,7 @@ test('C2: six processes that start at the same instant share one server; the las
 test('C2: a killed last process leaves the server running, and the next one adopts it', async () => {
   const { home, remove } = await tempHome();
   try {
-    const child = startLineChild('redis-child.ts', [home]);
+    const child = startLineChild('redis-child', [home]);
     await child.line();
     child.send('join');
     const server = await child.line();
@@ -79,7 +79,7 @@ test('C2: a server that dies under its users is started again with all that it h
 test('C2: a server that lost its socket is replaced, never doubled', async () => {
   const { home, remove } = await tempHome();
   try {
-    const child = startLineChild('redis-child.ts', [home]);
+    const child = startLineChild('redis-child', [home]);
     await child.line();
     child.send('join');
     await child.line();

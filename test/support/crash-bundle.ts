@@ -1,5 +1,5 @@
-// The processes that crash scripts start and kill run from a bundle, as a user's Odin does, made when the sources have changed. Unlike
-// a user's it has the crash points in it. From its sources a process takes twice the time and the work to come up.
+// The processes that tests and crash scripts start, and often kill, run from a bundle, as a user's Odin does, made when the sources
+// have changed. Unlike a user's it has the crash points in it. From its sources a process takes twice the time and the work to come up.
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';

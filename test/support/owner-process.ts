@@ -3,7 +3,7 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { crashChild } from './crash-bundle.ts';
 import type { OwnerOrder, OwnerSubmit } from './owner-child.ts';
 
 export interface OwnerChild {
@@ -24,13 +24,10 @@ type StartProcess = (argv: readonly string[], options: { readonly env: NodeJS.Pr
 const startHere: StartProcess = ([program = '', ...args], options) =>
   spawn(program, args, { ...options, stdio: ['pipe', 'pipe', 'inherit'] });
 
-const CHILD = fileURLToPath(new URL('./owner-child.ts', import.meta.url));
-
 /** `start`: how and where its process is started; it must have pipes for stdin and stdout. */
 export function startOwner(order: OwnerOrder, start: StartProcess = startHere): OwnerChild {
-  const child = start([process.execPath, '--disable-warning=ExperimentalWarning', CHILD, JSON.stringify(order)], {
-    env: { ...process.env, NODE_OPTIONS: '' },
-  }) as ChildProcessWithoutNullStreams;
+  const { args, env } = crashChild('owner-child');
+  const child = start([process.execPath, ...args, JSON.stringify(order)], { env }) as ChildProcessWithoutNullStreams;
   child.stdin.on('error', () => {});
   const lines: string[] = [];
   const looks = new Set<() => void>();

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { crashChild } from './crash-bundle.ts';
 
 export interface LineChild {
   readonly process: ChildProcess;
@@ -13,19 +13,19 @@ export interface LineChild {
   readonly exited: Promise<void>;
 }
 
-/** Runs a fixture of this folder with Node. */
-export function startLineChild(fixture: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): LineChild {
-  const script = fileURLToPath(new URL(`./${fixture}`, import.meta.url));
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ...args], {
+/** Runs a child of this folder, from the bundle. */
+export function startLineChild(name: string, args: readonly string[], more: NodeJS.ProcessEnv = {}): LineChild {
+  const { args: script, env } = crashChild(name);
+  const child = spawn(process.execPath, [...script, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_OPTIONS: '', ...env },
+    env: { ...env, ...more },
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
     process: child,
     async line() {
       const { value, done } = await lines.next();
-      if (done) throw new Error(`${fixture} ended without a word.`);
+      if (done) throw new Error(`${name} ended without a word.`);
       return value;
     },
     send: (line) => void child.stdin.write(`${line}\n`),

@@ -4,17 +4,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../../llm/scripted/script.ts';
 import type { StreamEvent } from '../../../shared/stream-events.ts';
+import { crashChild } from '../../support/crash-bundle.ts';
 import { only, withWorld } from '../../support/odin-world.ts';
 
-const CHILD = fileURLToPath(new URL('../../support/turns-child.ts', import.meta.url));
 const AGENTS = 4;
 
 async function startOwner(order: object): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [CHILD, JSON.stringify(order)], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const { args, env } = crashChild('turns-child');
+  const child = spawn(process.execPath, [...args, JSON.stringify(order)], { env, stdio: ['pipe', 'pipe', 'inherit'] });
   await once(child.stdout as NodeJS.ReadableStream, 'data');
   return child;
 }

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { findSandbox } from '../../../orchestrator/exec/sandbox.ts';
+import { crashChild } from '../../support/crash-bundle.ts';
 import { type ExecBench, openExecBench, processesWith, UNCONFINED } from '../../support/exec-bench.ts';
 import { codeOf, must } from '../../support/files-bench.ts';
 import { until } from '../../support/until.ts';
@@ -73,9 +74,8 @@ test('O18: a background command dies with an Odin that is killed, a foreground o
   try {
     const word = `odin-orphan-${Math.random()}`;
     const order = { root: bench.root, home: bench.home, word };
-    const owner = spawn(process.execPath, ['test/support/exec-owner-child.ts', JSON.stringify(order)], {
-      stdio: 'inherit',
-    });
+    const { args, env } = crashChild('exec-owner-child');
+    const owner = spawn(process.execPath, [...args, JSON.stringify(order)], { stdio: 'inherit', env });
     await until(() => existsSync(join(bench.root, 'fore')) && processesWith(`back-${word}`).length > 0);
     owner.kill('SIGKILL');
     await once(owner, 'exit');
