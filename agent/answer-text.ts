@@ -2,8 +2,9 @@
 // did not come to its end, which end it was.
 
 import type { AgentEffect } from '../machines/agent/events.ts';
-import { inlineOf, type JournalEvent } from '../shared/events.ts';
+import type { JournalEvent } from '../shared/events.ts';
 import { textOf } from '../shared/messages.ts';
+import { inlineOf } from '../shared/payload.ts';
 
 type Finish = Extract<AgentEffect, { type: 'finish' }>;
 

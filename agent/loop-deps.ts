@@ -4,8 +4,9 @@
 import type { ProcessorSettings } from '../llm/context/processors/registry.ts';
 import type { TokenMemory } from '../llm/context/token-estimate.ts';
 import type { AgentEffect } from '../machines/agent/events.ts';
-import type { EndReason, EventOf, JournalEvent, ToolCallSummary } from '../shared/events.ts';
+import type { EventOf, JournalEvent, ToolCallSummary } from '../shared/events.ts';
 import type { ImageRef } from '../shared/images.ts';
+import type { EndReason } from '../shared/limits.ts';
 import type { ModelRequest, ToolSpec } from '../shared/messages.ts';
 import type { Failure } from '../shared/outcome.ts';
 import type { LivePort, ModelProvider, SmallModelPort } from '../shared/ports.ts';

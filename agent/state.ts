@@ -2,9 +2,10 @@
 // not yet in the journal, are added by whoever reads both. Events come here with their payloads inline.
 
 import { isTakenOut } from '../llm/context/history.ts';
-import { type EventOf, inlineOf, type JournalEvent, type Journaled } from '../shared/events.ts';
+import type { EventOf, JournalEvent, Journaled } from '../shared/events.ts';
 import { addUsage, NO_USAGE, toolCallsOf } from '../shared/messages.ts';
 import { agentModeOf } from '../shared/modes.ts';
+import { inlineOf } from '../shared/payload.ts';
 import { afterAnswer, FIRST_PHASE } from '../shared/phase.ts';
 import { NOTHING_SPENT, type Spending } from '../shared/spending.ts';
 import type { Message, State } from '../shared/state.ts';

@@ -1,7 +1,8 @@
 // What the state knows of subagents (SPEC O25): those at work with their own todos, and what the ended ones gave. Part of state.ts's fold.
 
-import { type EventOf, inlineOf, type JournalEvent } from '../shared/events.ts';
+import type { EventOf, JournalEvent } from '../shared/events.ts';
 import { addUsage, NO_USAGE } from '../shared/messages.ts';
+import { inlineOf } from '../shared/payload.ts';
 import { NOTHING_SPENT } from '../shared/spending.ts';
 import type { State, SubAgent } from '../shared/state.ts';
 

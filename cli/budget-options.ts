@@ -3,7 +3,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { messageLimits } from '../orchestrator/budget/settings.ts';
 import type { Config } from '../orchestrator/config.ts';
-import type { Limits } from '../shared/events.ts';
+import type { Limits } from '../shared/limits.ts';
 
 export interface BudgetOptions {
   readonly maxSteps?: number;

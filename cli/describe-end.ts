@@ -1,6 +1,6 @@
 // How a message ended, for one line. The answer itself says so too; this is the line below it.
 
-import type { EndReason } from '../shared/events.ts';
+import type { EndReason } from '../shared/limits.ts';
 import type { StreamEvent, WindowUse } from '../shared/stream-events.ts';
 import { usedText, windowText } from './meter.ts';
 import { troubleWords } from './trouble-text.ts';

@@ -1,6 +1,6 @@
 // What a process that runs Odin learns from its exit code. Documented in `odin --help` and docs/events.md.
 
-import type { EndReason } from '../shared/events.ts';
+import type { EndReason } from '../shared/limits.ts';
 
 export const EXIT = { completed: 0, failed: 1, usage: 2, limit: 3, cancelled: 130 } as const;
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
 import type { Odin, SubmitOptions } from '../orchestrator/api.ts';
 import { cleanLine, cleanText } from '../shared/clean-text.ts';
-import type { Limits } from '../shared/events.ts';
+import type { Limits } from '../shared/limits.ts';
 import { isMode, MODES, type Mode } from '../shared/modes.ts';
 import { UserError } from '../shared/outcome.ts';
 import { createAsker, type QuestionFeed } from './ask-user.ts';

@@ -1,9 +1,11 @@
 // What the command line, and later the dashboard, may ask of the orchestrator. odin.ts implements it.
 
 import type { ToolResponse } from '../shared/define-tool.ts';
-import type { Limits, MessageCommand, PermissionDecision, Question } from '../shared/events.ts';
+import type { PermissionDecision, Question } from '../shared/events.ts';
 import type { ImageRef, PastedImage } from '../shared/images.ts';
 import type { Json } from '../shared/json.ts';
+import type { Limits } from '../shared/limits.ts';
+import type { MessageCommand } from '../shared/message-command.ts';
 import type { Mode } from '../shared/modes.ts';
 import type { Outcome } from '../shared/outcome.ts';
 import type { ModelProvider, PermissionAnswer, PermissionPort } from '../shared/ports.ts';

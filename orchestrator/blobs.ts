@@ -18,9 +18,9 @@ import {
 import { lstat, open as openFile, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { BlobRef, Payload } from '../shared/events.ts';
 import { sha256, ulid } from '../shared/ids.ts';
 import { UserError } from '../shared/outcome.ts';
+import type { BlobRef, Payload } from '../shared/payload.ts';
 import { type FileStamp, sameStamp, stampOf } from './files/file-stamp.ts';
 
 /** A text of at most this many bytes stays in its event. */

@@ -1,7 +1,8 @@
 // `undo` and `redo` as messages of a session (SPEC E14): they wait their turn like any other, run under the session's epoch, and
 // are finished after a crash. No planner is asked.
 
-import type { FileCommand, JournalEvent } from '../shared/events.ts';
+import type { JournalEvent } from '../shared/events.ts';
+import type { FileCommand } from '../shared/message-command.ts';
 import { fail, type Outcome } from '../shared/outcome.ts';
 import { type FileHistory, nextToMove } from './files/file-history.ts';
 import type { Files } from './files/files.ts';

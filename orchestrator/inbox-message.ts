@@ -1,9 +1,11 @@
 // A message as the inbox keeps it, between its submission and its msg.done.
 
 import * as z from 'zod';
-import type { Limits, MessageCommand, Payload } from '../shared/events.ts';
 import { IMAGE_TYPES, type ImageRef, MOST_IMAGES } from '../shared/images.ts';
+import type { Limits } from '../shared/limits.ts';
+import type { MessageCommand } from '../shared/message-command.ts';
 import { MODES, type Mode } from '../shared/modes.ts';
+import type { Payload } from '../shared/payload.ts';
 
 /** What a message asks for besides its mode and limits. */
 export interface MessageOptions {

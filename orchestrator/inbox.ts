@@ -3,8 +3,8 @@
 // the journal's (journal.ts); the job that wakes its owner is the queue's (queue.ts).
 
 import { hostname } from 'node:os';
-import type { Limits } from '../shared/events.ts';
 import { ulid } from '../shared/ids.ts';
+import type { Limits } from '../shared/limits.ts';
 import type { Mode } from '../shared/modes.ts';
 import { Bug, UserError } from '../shared/outcome.ts';
 import type { SessionSummary } from './api.ts';

@@ -1,7 +1,8 @@
 // The large part of an event, its payload, moves to the blob store on the way into the journal and back on the way out
 // (DURABILITY 2). Which field holds it is known here alone.
 
-import type { BlobRef, JournalEvent } from '../shared/events.ts';
+import type { JournalEvent } from '../shared/events.ts';
+import type { BlobRef } from '../shared/payload.ts';
 import { INLINE_BYTES } from './blobs.ts';
 
 type PutBlob = (text: string) => Promise<BlobRef>;

@@ -4,8 +4,9 @@
 import { spentBy } from '../agent/accounts.ts';
 import { Left } from '../agent/loop.ts';
 import type { PermissionMemory } from '../agent/permissions-memory.ts';
-import type { EventOf, JournalEvent, Limits, LiveEvent } from '../shared/events.ts';
+import type { EventOf, JournalEvent, LiveEvent } from '../shared/events.ts';
 import { killPoint } from '../shared/kill-point.ts';
+import type { Limits } from '../shared/limits.ts';
 import { NO_USAGE } from '../shared/messages.ts';
 import type { Mode } from '../shared/modes.ts';
 import { Bug } from '../shared/outcome.ts';
@@ -189,7 +190,8 @@ export function createSessionRunner(deps: RunnerDeps): SessionRunner {
         event.type === 'tool.done' || event.type === 'files.moved' ? deps.files.syncs.underWay() : null,
       onRecorded(event) {
         if (event.type === 'llm.res') stream.supersede(event.op);
-        else if (event.type === 'agent.ev' && event.event.type === 'llm.res') stream.supersede(event.event.op, event.aid);
+        else if (event.type === 'agent.ev' && event.event.type === 'llm.res')
+          stream.supersede(event.event.op, event.aid);
         steering.recorded(event);
         turn?.onRecorded(event);
       },

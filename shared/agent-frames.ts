@@ -3,7 +3,8 @@
 //
 // Flow control is in the protocol itself: the loop asks for nothing before what it recorded is acknowledged.
 
-import type { EndReason, EventOf, JournalEvent, LiveEvent, ToolCallSummary } from './events.ts';
+import type { EventOf, JournalEvent, LiveEvent, ToolCallSummary } from './events.ts';
+import type { EndReason } from './limits.ts';
 import type { ToolSpec } from './messages.ts';
 import type { Failure, Outcome } from './outcome.ts';
 import type { SmallPrompt } from './ports.ts';

@@ -2,8 +2,8 @@
 // main agent's calls, and to nobody else's.
 
 import type { AgentEndKind } from './agents.ts';
-import type { LimitKind } from './events.ts';
 import type { OpId } from './ids.ts';
+import type { LimitKind } from './limits.ts';
 import type { Mode } from './modes.ts';
 import type { Outcome } from './outcome.ts';
 

@@ -2,7 +2,8 @@
 // tree: spawned, how far, ended.
 
 import { agentStart } from './agents.ts';
-import { type EventOf, inlineOf, type JournalEvent } from './events.ts';
+import type { EventOf, JournalEvent } from './events.ts';
+import { inlineOf } from './payload.ts';
 import type { Rates } from './spending.ts';
 import type { StreamEvent } from './stream-events.ts';
 import type { StreamView } from './stream-view.ts';

@@ -6,31 +6,17 @@ import type { AgentEndKind } from './agents.ts';
 import type { OpId } from './ids.ts';
 import type { ImageRef } from './images.ts';
 import type { Json } from './json.ts';
+import type { EndReason, LimitKind, Limits } from './limits.ts';
+import type { MessageCommand } from './message-command.ts';
 import type { AssistantPart, ModelMessage, StopReason, Usage } from './messages.ts';
 import type { Mode } from './modes.ts';
-import { Bug, type Failure, type FailureKind } from './outcome.ts';
+import type { Failure, FailureKind } from './outcome.ts';
+import type { Payload } from './payload.ts';
 import type { Spending } from './spending.ts';
 import type { Todo } from './state.ts';
 
 /** The version of this union. A change of an event's shape raises it and brings an upcast (DURABILITY 13, golden logs). */
 export const JOURNAL_VERSION = 1;
-
-/** Content kept by hash in the blob store because it is over 16 KB. */
-export interface BlobRef {
-  readonly sha256: string;
-  readonly bytes: number;
-}
-
-/** A payload: inline when small, else by reference. Blobs are on disk before the event that names them is appended. */
-export type Payload<T extends Json | readonly AssistantPart[] | readonly ModelMessage[] = string> =
-  | { readonly inline: T }
-  | { readonly blob: BlobRef };
-
-/** The content of a payload whose blob has been read; folds and views get only such. */
-export function inlineOf<T>(payload: { readonly inline: T } | { readonly blob: BlobRef }): T {
-  if ('inline' in payload) return payload.inline;
-  throw new Bug('A payload was used before its blob was read.');
-}
 
 /** A file whose text is among a session's instructions. */
 export interface InstructionFile {
@@ -49,48 +35,7 @@ export interface ToolCallSummary {
   readonly argsHash: string;
 }
 
-/** How a message ended (SPEC O2). Each has its own name and the answer says which. */
-export type EndReason =
-  | 'completed'
-  | 'step_limit'
-  | 'budget'
-  | 'cancelled'
-  | 'repeated_calls'
-  | 'planner_failure'
-  /** A command (undo, redo) that cannot be done; the answer says why. */
-  | 'refused';
-
 export type SettledKind = 'ok' | 'invalid' | 'refused' | 'failed' | 'cancelled' | 'unknown';
-
-/** A message that is no question to the planner: it moves the session's file changes back or forth (SPEC E14). */
-export interface FileCommand {
-  readonly type: 'undo' | 'redo';
-  /** How many messages' changes. */
-  readonly count: number;
-}
-
-/** A message that has the context made smaller now (SPEC O21). */
-export interface CompactCommand {
-  readonly type: 'compact';
-  /** What to keep in particular. */
-  readonly focus?: string;
-}
-
-/** A message that is no question to the planner. */
-export type MessageCommand = FileCommand | CompactCommand;
-
-/** Hard limits of one message (SPEC E7): reached, the message stops, says which it was and keeps its state. */
-export interface Limits {
-  readonly maxSteps: number;
-  /** Spent by planner and lesser model together, in USD. */
-  readonly usd?: number;
-  /** Input and output tokens of both models together. */
-  readonly tokens?: number;
-  /** From the message's start, waiting for answers to questions included. */
-  readonly timeoutMs?: number;
-}
-
-export type LimitKind = 'usd' | 'tokens' | 'time';
 
 /** Why the context is made smaller: it nears the window, the provider refused it, or the model or the user asked. */
 export type CompactReason = 'window' | 'too_long' | 'asked';

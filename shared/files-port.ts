@@ -1,9 +1,9 @@
 // The file cache as the tools see it (SPEC O7, ARCHITECTURE 8, DURABILITY 12). The orchestrator owns it and is the only
 // writer of files; a subagent's thread talks to it through a proxy of the same shape.
 
-import type { BlobRef } from './events.ts';
 import type { Json } from './json.ts';
 import type { Outcome } from './outcome.ts';
+import type { BlobRef } from './payload.ts';
 import type { CachedFileInfo } from './state.ts';
 
 /** A path judged by its real path, links resolved (SPEC O23, SAFETY R4). */

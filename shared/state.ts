@@ -1,9 +1,9 @@
 // The canonical State of SPEC O4–O7 as plain data. orchestrator/state.ts folds it from the journal; nobody else changes it.
 
 import type { AgentEndKind } from './agents.ts';
-import type { EndReason, LimitKind } from './events.ts';
 import type { OpId } from './ids.ts';
 import type { ImageRef } from './images.ts';
+import type { EndReason, LimitKind } from './limits.ts';
 import type { Usage } from './messages.ts';
 import type { AgentMode, Mode } from './modes.ts';
 import type { PhaseTrail } from './phase.ts';

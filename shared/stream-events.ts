@@ -3,16 +3,9 @@
 // so readers ignore what they do not know. stream-view.ts makes these from the journal and the live stream.
 
 import type { AgentEndKind } from './agents.ts';
-import type {
-  AuxPurpose,
-  CompactReason,
-  EndReason,
-  InstructionFile,
-  LimitKind,
-  QuestionPath,
-  SettledKind,
-} from './events.ts';
+import type { AuxPurpose, CompactReason, InstructionFile, QuestionPath, SettledKind } from './events.ts';
 import type { Json } from './json.ts';
+import type { EndReason, LimitKind } from './limits.ts';
 import type { Usage } from './messages.ts';
 import type { Mode } from './modes.ts';
 import type { Phase } from './phase.ts';

@@ -2,12 +2,13 @@
 // reader must know to name things: the running message and the arguments of its calls. Payloads come inline.
 
 import { type AgentsView, createAgentsView } from './agents-view.ts';
-import { type EventOf, inlineOf, type JournalEvent, type LiveEvent, MAIN_AGENT, type Question } from './events.ts';
+import { type EventOf, type JournalEvent, type LiveEvent, MAIN_AGENT, type Question } from './events.ts';
 import { imageLabel } from './images.ts';
 import type { Json } from './json.ts';
 import { type ToolCallPart, textOf, toolCallsOf } from './messages.ts';
 import type { Mode } from './modes.ts';
 import type { Failure } from './outcome.ts';
+import { inlineOf } from './payload.ts';
 import { afterAnswer, FIRST_PHASE } from './phase.ts';
 import { NO_RATES, type Rates, spentOn } from './spending.ts';
 import type { StreamEvent } from './stream-events.ts';

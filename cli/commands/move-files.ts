@@ -1,7 +1,7 @@
 // `odin undo` and `odin redo`: move a session's file changes back and forth, message by message (SPEC E14). They are messages of the
 // session themselves, so they wait for what runs and happen exactly once.
 
-import type { FileCommand } from '../../shared/events.ts';
+import type { FileCommand } from '../../shared/message-command.ts';
 import { UserError } from '../../shared/outcome.ts';
 import { EXIT } from '../exit-codes.ts';
 import { findSession } from '../find-session.ts';

@@ -2,8 +2,8 @@
 
 import type { Editor, Terminal } from '@earendil-works/pi-tui';
 import type { Odin } from '../../orchestrator/api.ts';
-import type { Limits } from '../../shared/events.ts';
 import type { ImageRef } from '../../shared/images.ts';
+import type { Limits } from '../../shared/limits.ts';
 import { MODES, type Mode } from '../../shared/modes.ts';
 import type { Commands } from './commands/all.ts';
 import type { PickerOptions } from './components/picker.ts';

@@ -4,10 +4,11 @@
 // Invariant: every tool call of the history has exactly one result, in the order of the calls. A call that a crash, a
 // limit or a cancel left without one gets a result that says so when the next user message begins (DURABILITY 5.5).
 
-import { type EventOf, inlineOf, type JournalEvent } from '../../shared/events.ts';
+import type { EventOf, JournalEvent } from '../../shared/events.ts';
 import type { ImageRef } from '../../shared/images.ts';
 import type { AssistantPart, ModelMessage, ToolCallPart, ToolResultPart } from '../../shared/messages.ts';
 import { textOf, toolCallsOf } from '../../shared/messages.ts';
+import { inlineOf } from '../../shared/payload.ts';
 import { withoutTask } from './opening.ts';
 
 export interface History {

@@ -1,7 +1,8 @@
 // The agent machine's types: what it is given, what it remembers, what may happen to it and what it asks for.
 
-import type { CompactReason, EndReason, Limits, SettledKind, ToolCallSummary } from '../../shared/events.ts';
+import type { CompactReason, SettledKind, ToolCallSummary } from '../../shared/events.ts';
 import type { OpId } from '../../shared/ids.ts';
+import type { EndReason, Limits } from '../../shared/limits.ts';
 import type { StopReason } from '../../shared/messages.ts';
 import type { Failure } from '../../shared/outcome.ts';
 

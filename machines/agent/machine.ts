@@ -2,8 +2,9 @@
 // A pure reducer: run it with initialTransition and transition only. Its named actions are effect requests for the host.
 
 import { assign, setup } from 'xstate';
-import type { CompactReason, EndReason } from '../../shared/events.ts';
+import type { CompactReason } from '../../shared/events.ts';
 import { type OpId, opId } from '../../shared/ids.ts';
+import type { EndReason } from '../../shared/limits.ts';
 import type { Failure } from '../../shared/outcome.ts';
 import type { AgentContext, AgentEffect, AgentEvent, AgentInput } from './events.ts';
 import { asksTooLong, isCut, plannerFailure } from './planner-failure.ts';

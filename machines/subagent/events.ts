@@ -1,7 +1,7 @@
 // The subagent machine's types: the life of one agent around its loop, which runs in a thread.
 
 import type { AgentEndKind } from '../../shared/agents.ts';
-import type { LimitKind } from '../../shared/events.ts';
+import type { LimitKind } from '../../shared/limits.ts';
 import type { Failure } from '../../shared/outcome.ts';
 
 /** As what a subagent has ended, and what it said. */

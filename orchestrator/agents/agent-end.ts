@@ -4,7 +4,8 @@
 import type { LoopEnd } from '../../agent/loop-deps.ts';
 import type { SubagentEnd } from '../../machines/subagent/events.ts';
 import type { AgentReport } from '../../shared/agents-port.ts';
-import type { EventOf, LimitKind } from '../../shared/events.ts';
+import type { EventOf } from '../../shared/events.ts';
+import type { LimitKind } from '../../shared/limits.ts';
 import { type Scrub, scrubJson } from '../../shared/scrub.ts';
 
 export function endOfLoop({ status, answer, failure, steps }: LoopEnd): SubagentEnd {

@@ -18,9 +18,10 @@ import {
 import { agentStart } from '../../shared/agents.ts';
 import type { AgentReport } from '../../shared/agents-port.ts';
 import { type Tool, toolSpec } from '../../shared/define-tool.ts';
-import { type EventOf, inlineOf, type JournalEvent, type ToolCallSummary } from '../../shared/events.ts';
+import type { EventOf, JournalEvent, ToolCallSummary } from '../../shared/events.ts';
 import { toolCallsOf } from '../../shared/messages.ts';
 import { ok } from '../../shared/outcome.ts';
+import { inlineOf } from '../../shared/payload.ts';
 import { scrubJson } from '../../shared/scrub.ts';
 import { seenFilesOf } from '../files/seen-files.ts';
 import { createTurnHooks } from '../hooks/turn-hooks.ts';

@@ -1,7 +1,7 @@
 // What is said of a limit: to the person when it stops a message, and to the planner when it comes near.
 
 import { countText, timeText, usdText } from '../../shared/amount-text.ts';
-import type { LimitKind } from '../../shared/events.ts';
+import type { LimitKind } from '../../shared/limits.ts';
 import type { Amount, LimitHit } from './ledger.ts';
 
 const GO_ON = 'What was done is kept.';

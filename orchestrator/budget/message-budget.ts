@@ -4,7 +4,8 @@
 import type { BudgetedCall, PlannerBudget } from '../../agent/loop-deps.ts';
 import type { TokenMemory } from '../../llm/context/token-estimate.ts';
 import { type ModelTable, priceFor } from '../../llm/model-info.ts';
-import type { EventOf, JournalEvent, LimitKind } from '../../shared/events.ts';
+import type { EventOf, JournalEvent } from '../../shared/events.ts';
+import type { LimitKind } from '../../shared/limits.ts';
 import type { CallPermit } from '../../shared/ports.ts';
 import { type Spending, tokensIn } from '../../shared/spending.ts';
 import type { State } from '../../shared/state.ts';

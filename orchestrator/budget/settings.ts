@@ -1,6 +1,6 @@
 // The settings' limits as those who keep them want them.
 
-import type { Limits } from '../../shared/events.ts';
+import type { Limits } from '../../shared/limits.ts';
 import type { Config } from '../config.ts';
 import type { Caps } from './ledger.ts';
 

@@ -3,10 +3,10 @@
 
 import { rmdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { BlobRef } from '../../shared/events.ts';
 import type { FileChange, FileIntent, Intend } from '../../shared/files-port.ts';
 import { sha256 } from '../../shared/ids.ts';
 import { fail, type Outcome, ok, UserError } from '../../shared/outcome.ts';
+import type { BlobRef } from '../../shared/payload.ts';
 import { keepInCache, type Moved, moveFile, readForChange, textFor } from './change-file.ts';
 import type { Files } from './files.ts';
 import { insist } from './insist.ts';

@@ -2,8 +2,9 @@
 // run-hooks.ts calls them, command-hooks.ts makes them of the shell commands in the settings.
 
 import type { ToolEffect } from '../../shared/define-tool.ts';
-import type { CompactReason, EndReason, SettledKind } from '../../shared/events.ts';
+import type { CompactReason, SettledKind } from '../../shared/events.ts';
 import type { Json, JsonObject } from '../../shared/json.ts';
+import type { EndReason } from '../../shared/limits.ts';
 import type { StopReason, Usage } from '../../shared/messages.ts';
 import type { Mode } from '../../shared/modes.ts';
 import type { Failure } from '../../shared/outcome.ts';

@@ -2,10 +2,11 @@
 // turn, after a crash and for `odin tool`.
 
 import type { Gate, ParsedCall, Tool } from '../../shared/define-tool.ts';
-import { inlineOf, type JournalEvent, type ToolCallSummary } from '../../shared/events.ts';
+import type { JournalEvent, ToolCallSummary } from '../../shared/events.ts';
 import { type OpId, sha256 } from '../../shared/ids.ts';
 import type { Json } from '../../shared/json.ts';
 import { fail, type Outcome, ok } from '../../shared/outcome.ts';
+import { inlineOf } from '../../shared/payload.ts';
 import type { CallResult, Hooks } from './run-hooks.ts';
 
 /** A call as its hooks leave it. */

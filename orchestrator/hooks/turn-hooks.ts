@@ -3,8 +3,8 @@
 
 import type { LoopHooks } from '../../agent/loop-deps.ts';
 import type { EventOf } from '../../shared/events.ts';
-import { inlineOf } from '../../shared/events.ts';
 import { textOf } from '../../shared/messages.ts';
+import { inlineOf } from '../../shared/payload.ts';
 import type { LivePort } from '../../shared/ports.ts';
 import type { TurnDeps, UnhookedTurnDeps } from '../turn.ts';
 import { createHooks } from './run-hooks.ts';

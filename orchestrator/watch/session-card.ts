@@ -9,7 +9,8 @@ import {
   openQuestions,
   type PermissionMemory,
 } from '../../agent/permissions-memory.ts';
-import type { EndReason, EventOf, JournalEvent, Journaled } from '../../shared/events.ts';
+import type { EventOf, JournalEvent, Journaled } from '../../shared/events.ts';
+import type { EndReason } from '../../shared/limits.ts';
 import { addUsage, NO_USAGE, type ToolCallPart, toolCallsOf, type Usage } from '../../shared/messages.ts';
 import type { Mode } from '../../shared/modes.ts';
 import { afterAnswer, FIRST_PHASE, type Phase } from '../../shared/phase.ts';

@@ -15,7 +15,8 @@ import { keys, workspaceId } from '../../orchestrator/keys.ts';
 import { openOdin } from '../../orchestrator/odin.ts';
 import { connectRedis, type RedisHandle } from '../../orchestrator/redis.ts';
 import { readHolder } from '../../orchestrator/workspace-lease.ts';
-import { inlineOf, type JournalEvent } from '../../shared/events.ts';
+import type { JournalEvent } from '../../shared/events.ts';
+import { inlineOf } from '../../shared/payload.ts';
 import type { TurnsOrder } from '../support/turns-child.ts';
 import { atLast } from './netns-judge.ts';
 

@@ -6,7 +6,8 @@ import { openBlobs } from '../../orchestrator/blobs.ts';
 import { readLog } from '../../orchestrator/journal-read.ts';
 import { withInlinePayload } from '../../orchestrator/payloads.ts';
 import type { RedisHandle } from '../../orchestrator/redis.ts';
-import { inlineOf, type JournalEvent } from '../../shared/events.ts';
+import type { JournalEvent } from '../../shared/events.ts';
+import { inlineOf } from '../../shared/payload.ts';
 import { countOf, inversions, type KillResult } from '../support/kill-owner.ts';
 
 /** A session of the run: its number is in every message, file and trace of it. */

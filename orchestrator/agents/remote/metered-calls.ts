@@ -2,7 +2,8 @@
 // before it is made, beside all others of the message, and waits for the word that it may go: so a cap is overshot by one call in all. What
 // is not capped is only counted. Calls of the lesser model are counted when they are over.
 
-import type { EventOf, JournalEvent, LimitKind, Limits } from '../../../shared/events.ts';
+import type { EventOf, JournalEvent } from '../../../shared/events.ts';
+import type { LimitKind, Limits } from '../../../shared/limits.ts';
 import type { Amount, Reservation, Scope } from '../../budget/ledger.ts';
 import type { MessageBudget } from '../../budget/message-budget.ts';
 import type { RemoteOrder, RemoteWord } from './order.ts';

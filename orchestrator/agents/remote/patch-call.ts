@@ -5,11 +5,12 @@
 import * as z from 'zod';
 import { patchOp } from '../../../shared/agents.ts';
 import { defineTool, type Tool, type ToolResponse } from '../../../shared/define-tool.ts';
-import { type EventOf, inlineOf, type JournalEvent, type QuestionPath, settledKindOf } from '../../../shared/events.ts';
+import { type EventOf, type JournalEvent, type QuestionPath, settledKindOf } from '../../../shared/events.ts';
 import type { ResolvedPath } from '../../../shared/files-port.ts';
 import { sha256 } from '../../../shared/ids.ts';
 import type { Mode } from '../../../shared/modes.ts';
 import { type Outcome, ok } from '../../../shared/outcome.ts';
+import { inlineOf } from '../../../shared/payload.ts';
 import { pathGate } from '../../../tools/path-policy.ts';
 import { getModeTools } from '../../../tools/registry.ts';
 import type { ToolRule } from '../../config-schema.ts';

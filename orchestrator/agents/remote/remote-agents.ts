@@ -3,10 +3,11 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type EventOf, inlineOf } from '../../../shared/events.ts';
+import type { EventOf } from '../../../shared/events.ts';
 import { sha256 } from '../../../shared/ids.ts';
 import type { Mode } from '../../../shared/modes.ts';
 import { fail, type Outcome, ok } from '../../../shared/outcome.ts';
+import { inlineOf } from '../../../shared/payload.ts';
 import type { Scrub } from '../../../shared/scrub.ts';
 import { repositoryOf } from '../../batch/git.ts';
 import type { Files } from '../../files/files.ts';

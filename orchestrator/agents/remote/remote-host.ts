@@ -9,8 +9,9 @@ import type { SubagentEffect, SubagentEnd, SubagentEvent } from '../../../machin
 import { subagentMachine } from '../../../machines/subagent/machine.ts';
 import { agentStart, isPatchEvent, type OpenAgent } from '../../../shared/agents.ts';
 import type { AgentReport } from '../../../shared/agents-port.ts';
-import type { JournalEvent, LimitKind } from '../../../shared/events.ts';
+import type { JournalEvent } from '../../../shared/events.ts';
 import type { OpId } from '../../../shared/ids.ts';
+import type { LimitKind } from '../../../shared/limits.ts';
 import type { Failure } from '../../../shared/outcome.ts';
 import { tokensIn } from '../../../shared/spending.ts';
 import type { Amount } from '../../budget/ledger.ts';
