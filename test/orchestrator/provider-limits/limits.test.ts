@@ -52,41 +52,66 @@ async function withModels(script: Script, use: (setting: Setting) => Promise<voi
   }
 }
 
-/** Says how many calls were under way at most, and in which order they came. */
-function watched(): { readonly script: Script; most(): number; readonly order: string[]; open(): void } {
-  const gate = Promise.withResolvers<void>();
+interface Watched {
+  readonly script: Script;
+  /** Calls under way, and how many they were at most. */
+  now(): number;
+  most(): number;
+  readonly order: string[];
+  /** Answers one of the calls that `isHeld` names. */
+  answer(): void;
+}
+
+/** A model that holds its answers, and says how many calls were under way and in which order they came. */
+function watched(isHeld: (prompt: string) => boolean): Watched {
+  const held: (() => void)[] = [];
   const order: string[] = [];
   let now = 0;
   let most = 0;
   return {
     order,
+    now: () => now,
     most: () => most,
-    open: () => gate.resolve(),
+    answer: () => held.shift()?.(),
     script: async ({ userText }) => {
       order.push(userText);
       now += 1;
       most = Math.max(most, now);
-      if (userText === 'held') await gate.promise;
-      else await new Promise((resolve) => setTimeout(resolve, 15));
+      if (isHeld(userText)) await new Promise<void>((resolve) => held.push(resolve));
       now -= 1;
       return { text: userText };
     },
   };
 }
 
+/** Answers so many calls one by one, each when as many as may are under way and all others have been told to wait. */
+async function answerAll(seen: Watched, redis: RedisHandle, calls: number, concurrency: number): Promise<void> {
+  const { waiting } = keys.providerLimit('anthropic');
+  const before = seen.order.length - seen.now();
+  for (let left = calls; left > 0; left--) {
+    await until(async () => {
+      const waits = await redis.client.zcard(waiting);
+      return seen.now() >= Math.min(concurrency, left) && seen.order.length - before + waits === calls;
+    });
+    seen.answer();
+    await until(() => seen.order.length - seen.now() - before > calls - left);
+  }
+}
+
 describe('issue 7: all processes share the limits of a provider', () => {
   test('no more calls are under way than its concurrency, whoever makes them, and all are made', async () => {
-    const seen = watched();
-    await withModels(seen.script, async ({ process }) => {
-      const both = [await process({ concurrency: 2 }), await process({ concurrency: 2 })];
-      const asked = Array.from({ length: 16 }, (_, i) => (both[i % 2] as (typeof both)[0])(`call ${i}`));
-      expect(await Promise.all(asked)).toEqual(Array.from({ length: 16 }, (_, i) => `call ${i}`));
+    const seen = watched(() => true);
+    await withModels(seen.script, async ({ process, redis }) => {
+      const both = [await process({ concurrency: 2 }, true), await process({ concurrency: 2 }, true)];
+      const asked = Array.from({ length: 8 }, (_, i) => (both[i % 2] as (typeof both)[0])(`call ${i}`));
+      await answerAll(seen, redis, 8, 2);
+      expect(await Promise.all(asked)).toEqual(Array.from({ length: 8 }, (_, i) => `call ${i}`));
       expect(seen.most()).toBe(2);
     });
   });
 
   test('a call that a person waits for goes before those of batches that waited longer', async () => {
-    const seen = watched();
+    const seen = watched((prompt) => prompt === 'held');
     await withModels(seen.script, async ({ process, redis }) => {
       const [batch, person] = [await process({ concurrency: 1 }), await process({ concurrency: 1 }, true)];
       const { waiting } = keys.providerLimit('anthropic');
@@ -95,7 +120,7 @@ describe('issue 7: all processes share the limits of a provider', () => {
       const rest = [batch('batch 1'), batch('batch 2')];
       const asked = person('person');
       await until(async () => (await redis.client.zcard(waiting)) > 0);
-      seen.open();
+      seen.answer();
       await Promise.all([first, asked, ...rest]);
       expect(seen.order.slice(0, 2)).toEqual(['held', 'person']);
       expect(seen.most()).toBe(1);
@@ -103,7 +128,7 @@ describe('issue 7: all processes share the limits of a provider', () => {
   });
 
   test('a call that is cancelled while it waits is not made, and gives its place back', async () => {
-    const seen = watched();
+    const seen = watched((prompt) => prompt === 'held');
     await withModels(seen.script, async ({ process, redis }) => {
       const ask = await process({ concurrency: 1 }, true);
       const held = ask('held');
@@ -115,7 +140,7 @@ describe('issue 7: all processes share the limits of a provider', () => {
       stop.abort();
       expect(await waits).toBe('cancelled');
       expect(await redis.client.zcard(waiting)).toBe(0);
-      seen.open();
+      seen.answer();
       expect(await held).toBe('held');
       await until(async () => (await redis.client.zcard(calls)) === 0);
       expect(seen.order).toEqual(['held']);
@@ -123,7 +148,7 @@ describe('issue 7: all processes share the limits of a provider', () => {
   });
 
   test('requests and tokens a minute are taken from buckets that fill with time', async () => {
-    await withModels(watched().script, async ({ redis, process }) => {
+    await withModels(watched(() => false).script, async ({ redis, process }) => {
       const { calls, waiting, buckets } = keys.providerLimit('anthropic');
       const permit = (id: string, rpm: number, tpm: number, tokens: number) =>
         redis.client.opermit([calls, waiting, buckets], [id, 0, 0, rpm, tpm, tokens, 30_000]);
@@ -148,30 +173,32 @@ describe('issue 7: all processes share the limits of a provider', () => {
   });
 
   test('limits in the user’s settings hold for a run, and without any the models are as they were', async () => {
-    let now = 0;
-    let most = 0;
-    const script: Script = async ({ userText, system, stepOfMessage }) => {
-      if (userText.includes('split') && !system.includes('You are a subagent') && stepOfMessage === 0) {
+    const seen = watched((prompt) => !prompt.startsWith('split'));
+    const script: Script = async (turn) => {
+      if (turn.userText.startsWith('split') && turn.stepOfMessage === 0) {
         const call = (n: number) => ({ name: 'AgentTool', args: { title: `agent ${n}`, prompt: 'Answer.' } });
         return { toolCalls: [1, 2, 3].map(call) };
       }
-      now += 1;
-      most = Math.max(most, now);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      now -= 1;
-      return { text: userText };
+      return seen.script(turn);
     };
     const userConfig = { providerLimits: { anthropic: { concurrency: 1 } } };
     await withWorld({ script, userConfig }, async (world) => {
       const odin = await world.open();
-      const ask = () => world.ask(odin, odin.newSession(), { mode: 'ask', body: 'question' });
-      const runs = await Promise.all([ask(), ask(), ask()]);
-      expect(runs.map((events) => events.at(-1)?.type)).toEqual(['AgentDone', 'AgentDone', 'AgentDone']);
-      expect(most).toBe(1);
-      // Agents ask from threads of their own.
-      const split = await world.ask(odin, odin.newSession(), { mode: 'ask', body: 'split' });
-      expect(split.filter(({ type }) => type === 'AgentEnded')).toHaveLength(3);
-      expect(most).toBe(1);
+      const redis = await connectRedis({ home: world.home, notice: () => {} });
+      try {
+        const ask = (body: string) => world.ask(odin, odin.newSession(), { mode: 'ask', body });
+        const asked = [ask('question'), ask('question'), ask('question')];
+        await answerAll(seen, redis, 3, 1);
+        const runs = await Promise.all(asked);
+        expect(runs.map((events) => events.at(-1)?.type)).toEqual(['AgentDone', 'AgentDone', 'AgentDone']);
+        // Agents ask from threads of their own.
+        const split = ask('split');
+        await answerAll(seen, redis, 3, 1);
+        expect((await split).filter(({ type }) => type === 'AgentEnded')).toHaveLength(3);
+        expect(seen.most()).toBe(1);
+      } finally {
+        await redis.close();
+      }
     });
     await withModels(script, async ({ models, redis }) => {
       expect(limitModels(models, {}, { redis: redis.client, isInteractive: true })).toBe(models);
