@@ -65,7 +65,7 @@ const APIS = ['anthropic', 'responses', 'chat'] as const;
 type Api = (typeof APIS)[number];
 
 const RENDER: Readonly<Record<Api, (request: ModelRequest) => string>> = {
-  anthropic: (request) => JSON.stringify(anthropicRequest(request).body),
+  anthropic: (request) => anthropicRequest(request).body,
   responses: (request) => JSON.stringify(responsesRequest(request).body),
   chat: (request) => JSON.stringify(chatRequest(request)),
 };

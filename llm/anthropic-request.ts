@@ -16,6 +16,7 @@ import {
   NO_TEXT,
   nonEmpty,
   picturesOf,
+  type Rendered,
   type Seal,
   startSeal,
   unsealed,
@@ -27,23 +28,21 @@ import {
 export const ANTHROPIC_API = 'anthropic';
 
 export interface AnthropicRequest {
-  readonly body: MessageCreateParamsStreaming;
+  /** JSON: what is new in it is all that was rendered for it. */
+  readonly body: string;
   /** Seals the thinking of the answer to this request. */
   readonly seal: string;
 }
 
 /** The request's body, keys in a fixed order. */
 export function anthropicRequest(request: ModelRequest): AnthropicRequest {
-  const seal = startSeal(ANTHROPIC_API, request.model, request.system, request.tools);
-  const messages: MessageParam[] = [];
+  const seal = startSeal(ANTHROPIC_API, request);
+  const messages: string[] = [];
   for (const message of request.messages) {
-    const content = contentOf(message, seal, request.images);
-    if (content.length === 0) continue;
-    const rendered: MessageParam = { role: message.role === 'assistant' ? 'assistant' : 'user', content };
-    seal.add(message, rendered);
-    messages.push(rendered);
+    const json = seal.add(message, () => rendered(message, seal, request.images));
+    if (json !== '') messages.push(json);
   }
-  const body: MessageCreateParamsStreaming = {
+  const head: Omit<MessageCreateParamsStreaming, 'messages'> = {
     model: request.model,
     max_tokens: request.maxOutputTokens,
     stream: true,
@@ -55,9 +54,16 @@ export function anthropicRequest(request: ModelRequest): AnthropicRequest {
     ...(request.system.trim() === ''
       ? {}
       : { system: [{ type: 'text', text: request.system, cache_control: { type: 'ephemeral' } }] }),
-    messages,
   };
+  const body = `${JSON.stringify(head).slice(0, -1)},"messages":[${messages.join(',')}]}`;
   return { body, seal: seal.current() };
+}
+
+function rendered(message: ModelMessage, seal: Seal, images: ModelRequest['images']): Rendered<string> {
+  const content = contentOf(message, seal, images);
+  const param: MessageParam = { role: message.role === 'assistant' ? 'assistant' : 'user', content };
+  const json = content.length === 0 ? '' : JSON.stringify(param);
+  return { json, sent: json };
 }
 
 function toolOf(tool: ModelRequest['tools'][number]) {

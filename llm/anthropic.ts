@@ -1,6 +1,8 @@
 // Claude, and any server that speaks Anthropic's Messages API, through Anthropic's SDK. The SDK sends and parses; the
 // dialect is in anthropic-request.ts and anthropic-answer.ts; retries belong to the machine.
 
+import type { Stream } from '@anthropic-ai/sdk/core/streaming.js';
+import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages.js';
 import { ok } from '../shared/outcome.ts';
 import type { ModelProvider } from '../shared/ports.ts';
 import { anthropicAnswer } from './anthropic-answer.ts';
@@ -11,6 +13,7 @@ import { runStream } from './run-stream.ts';
 import { type Watchdog, watchedFetch } from './stream-watchdog.ts';
 import { withoutEnvironment } from './without-environment.ts';
 
+const JSON_BODY = { 'content-type': 'application/json' };
 const DEFAULT_BASE_URL = 'https://api.anthropic.com';
 
 /** A provider over the Messages API. Loads the SDK with its first call. */
@@ -48,7 +51,9 @@ export function anthropicProvider(options: ProviderOptions): ModelProvider {
       const reader = anthropicAnswer(seal, request.model, (delta) => call.onDelta?.(delta));
       const open = async ({ run, signal }: Watchdog) => {
         const sdk = await client();
-        return run(() => sdk.messages.create(body, { signal }));
+        // Not messages.create: it goes through the whole conversation, and then makes JSON of all of it again.
+        const sent = { body: Buffer.from(body), headers: JSON_BODY, stream: true, signal } as const;
+        return run(() => sdk.post<Stream<RawMessageStreamEvent>>('/v1/messages', sent));
       };
       return runStream(options, call, open, reader);
     },

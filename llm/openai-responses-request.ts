@@ -34,13 +34,13 @@ const NO_REASONING = /^(?:gpt-3|gpt-4|chatgpt-4)/;
 
 /** The request's body, keys in a fixed order. */
 export function responsesRequest(request: ModelRequest): ResponsesRequest {
-  const seal = startSeal(RESPONSES_API, request.model, request.system, request.tools);
-  const input: ResponseInputItem[] = [];
-  for (const message of request.messages) {
-    const items = itemsOf(message, seal, request.images);
-    seal.add(message, items);
-    input.push(...items);
-  }
+  const seal = startSeal(RESPONSES_API, request);
+  const input = request.messages.flatMap((message) =>
+    seal.add(message, () => {
+      const sent = itemsOf(message, seal, request.images);
+      return { json: JSON.stringify(sent), sent };
+    }),
+  );
   const body: ResponseCreateParamsStreaming = {
     model: request.model,
     stream: true,

@@ -1,9 +1,9 @@
 // Small rules of rendering that all dialects share, so that the same history always gives the same bytes.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type ImageRef, imageLabel } from '../shared/images.ts';
 import type { Json, JsonObject } from '../shared/json.ts';
-import type { ModelMessage } from '../shared/messages.ts';
+import type { ModelMessage, ModelRequest, ToolSpec } from '../shared/messages.ts';
 
 /** No provider takes an empty text, and some refuse blank ones (SPEC E18). */
 export function nonEmpty(text: string, instead: string): string {
@@ -18,7 +18,7 @@ export const NO_OUTPUT = '(no output)';
  * go on with any of them (SPEC E9). The same one always becomes the same.
  */
 export function wireId(id: string): string {
-  return /^[\w-]{1,64}$/.test(id) ? id : `call_${createHash('sha256').update(id).digest('base64url').slice(0, 22)}`;
+  return /^[\w-]{1,64}$/.test(id) ? id : `call_${hash('sha256', id, 'base64url').slice(0, 22)}`;
 }
 
 export const wireName = (name: string): string => nonEmpty(name.replace(/[^\w-]/g, '_').slice(0, 64), 'unnamed');
@@ -73,35 +73,66 @@ export function argsText(rawArgs: string): string {
  * whole request otherwise, and no other provider can read it. So each opaque block carries a seal, the hash of all that came
  * before it, and is left out where the seal no longer fits (another model, another mode, after compaction).
  *
- * The seal is a chain of hashes, and what a message makes of it is kept as long as the message lives: sealing a long conversation
- * again costs what is new in it.
+ * The seal is a chain of hashes. What a message makes of it, and what it was rendered as, is kept as long as the message lives: a request
+ * of a long conversation costs what is new in it.
  */
 export interface Seal {
-  /** What a message was rendered as behind the present seal; the same message behind the same seal is always rendered the same. */
-  add(message: object, rendered: unknown): void;
+  /**
+   * What a message is sent as behind the present seal, which then goes on over it. The same message behind the same seal is always
+   * sent the same, so `render` is asked only once; of what shows pictures each time, for not every request has them.
+   */
+  add<T>(message: ModelMessage, render: () => Rendered<T>): T;
   current(): string;
 }
 
-const links = new WeakMap<object, { readonly before: string; readonly after: string }>();
+export interface Rendered<T> {
+  /** As JSON; empty when nothing is sent, which leaves the seal as it is. */
+  readonly json: string;
+  readonly sent: T;
+}
 
-/** `api` and `before` are everything else that renders a message as it is. */
-export function startSeal(api: string, ...before: readonly unknown[]): Seal {
-  let seal = link(api, before);
+interface Link {
+  readonly before: string;
+  readonly after: string;
+  readonly sent: unknown;
+}
+
+const links = new WeakMap<ModelMessage, Link>();
+const firsts = new WeakMap<readonly ToolSpec[], { readonly of: string; readonly seal: string }>();
+
+/** `api`, the model and what stands before the messages are everything else that renders a message as it is. */
+export function startSeal(api: string, { model, system, tools }: ModelRequest): Seal {
+  let seal = firstSeal();
   return {
-    add(message, rendered) {
-      const known = links.get(message);
-      const after = known?.before === seal ? known.after : link(seal, rendered);
-      if (after !== known?.after) links.set(message, { before: seal, after });
+    add<T>(message: ModelMessage, render: () => Rendered<T>): T {
+      const found = links.get(message);
+      const known = found?.before === seal ? found : undefined;
+      if (known && !hasPictures(message)) {
+        seal = known.after;
+        return known.sent as T;
+      }
+      const { json, sent } = render();
+      const after = known?.after ?? (json === '' ? seal : link(seal, json));
+      if (!known) links.set(message, { before: seal, after, sent: hasPictures(message) ? null : sent });
       seal = after;
+      return sent;
     },
     current: () => seal.slice(0, 22),
   };
+
+  function firstSeal(): string {
+    const of = `${api}\n${model}\n${system}`;
+    const known = firsts.get(tools);
+    if (known?.of === of) return known.seal;
+    const first = link(api, JSON.stringify([model, system, tools]));
+    firsts.set(tools, { of, seal: first });
+    return first;
+  }
 }
 
-const link = (before: string, rendered: unknown): string =>
-  createHash('sha256')
-    .update(`${before}\n${JSON.stringify(rendered)}`)
-    .digest('base64url');
+const hasPictures = (message: ModelMessage): boolean => message.role === 'user' && message.images !== undefined;
+
+const link = (before: string, json: string): string => hash('sha256', `${before}\n${json}`, 'base64url');
 
 export function sealed(api: string, seal: string, block: Json): Json {
   return { api, seal, block };

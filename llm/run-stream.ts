@@ -34,9 +34,11 @@ export async function runStream<Event>(
   open: (watchdog: Watchdog) => Promise<AsyncIterable<Event>>,
   reader: AnswerReader<Event>,
 ): Promise<Outcome<ModelAnswer>> {
-  await Promise.all([endings.get(options), call.ready]);
-  if (call.signal.aborted) return cancelled();
-  const outcome = await readStream(options, call, open, reader);
+  const clear = Promise.all([endings.get(options), call.ready]);
+  clear.catch(() => {});
+  const outcome = await readStream(options, call, open, reader, clear);
+  // What was not let go has not failed: it was never sent.
+  await clear;
   const spent = outcome.ok ? null : reader.usage();
   if (spent !== null) call.onUsage?.(spent);
   return outcome;
@@ -47,9 +49,11 @@ async function readStream<Event>(
   { signal, timeoutMs }: ModelCallOptions,
   open: (watchdog: Watchdog) => Promise<AsyncIterable<Event>>,
   reader: AnswerReader<Event>,
+  clear: Promise<unknown>,
 ): Promise<Outcome<ModelAnswer>> {
+  if (signal.aborted) return cancelled();
   const limits = limitsOf(options, timeoutMs);
-  const watchdog = startWatchdog(signal, limits);
+  const watchdog = startWatchdog(signal, limits, clear);
   const context = { provider: options.name, secrets: secretsOf(options) };
   let streaming = false;
   let complete = false;

@@ -27,7 +27,7 @@ export interface OddAnswer {
 export interface Watchdog {
   /** Aborts when the caller aborts, and when a limit is reached. */
   readonly signal: AbortSignal;
-  /** What is fetched during `work` is watched by this watchdog. */
+  /** What is fetched during `work` is watched by this watchdog, from the moment it leaves. */
   run<T>(work: () => T): T;
   /** Part of the answer has come. */
   said(): void;
@@ -49,31 +49,43 @@ const current = new AsyncLocalStorage<typeof globalThis.fetch>();
 export const watchedFetch: typeof globalThis.fetch = (input, init) =>
   (current.getStore() ?? globalThis.fetch)(input, init);
 
-export function startWatchdog(caller: AbortSignal, limits: Limits): Watchdog {
+/** `clear`: when a request may leave. The SDK makes it ready meanwhile, and time counts from then on. */
+export function startWatchdog(caller: AbortSignal, limits: Limits, clear: Promise<unknown>): Watchdog {
   const own = new AbortController();
   const signal = AbortSignal.any([caller, own.signal]);
   let gaveUp: GivenUp | null = null;
   let odd: OddAnswer | null = null;
+  let idle: NodeJS.Timeout | undefined;
+  let quiet: NodeJS.Timeout | undefined;
+  let total: NodeJS.Timeout | undefined;
   const after = (ms: number, why: GivenUp | null) =>
     setTimeout(() => {
       gaveUp ??= why;
       own.abort();
     }, ms);
-  let idle = after(limits.idleMs, 'idle');
-  const quiet = after(limits.quietMs, 'quiet');
-  const total = limits.totalMs === undefined ? undefined : after(limits.totalMs, 'total');
+  const start = () => {
+    idle = after(limits.idleMs, 'idle');
+    quiet = after(limits.quietMs, 'quiet');
+    total = limits.totalMs === undefined ? undefined : after(limits.totalMs, 'total');
+  };
   const close = () => {
     clearTimeout(idle);
     clearTimeout(quiet);
     clearTimeout(total);
   };
+  const onChunk = () => void idle?.refresh();
 
   const ownFetch: typeof globalThis.fetch = async (input, init) => {
+    await clear;
+    signal.throwIfAborted();
+    start();
     const response = await globalThis.fetch(input, init);
-    idle.refresh();
+    onChunk();
     if (response.body === null) return response;
-    const body = watchedBody(response.body, signal, () => idle.refresh());
     const type = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+    if (response.ok && type === 'text/event-stream')
+      return withBody(response, watchedEvents(response.body, signal, onChunk));
+    const body = watchedBody(response.body, signal, onChunk);
     // A page of a proxy, or an answer that is not streamed: the SDKs would wait for events in it and find none.
     if (response.ok && (type === 'text/html' || type === 'application/json')) {
       odd = { type, text: await startOf(body) };
@@ -85,7 +97,7 @@ export function startWatchdog(caller: AbortSignal, limits: Limits): Watchdog {
   return {
     signal,
     run: (work) => current.run(ownFetch, work),
-    said: () => void quiet.refresh(),
+    said: () => void quiet?.refresh(),
     gaveUp: () => (caller.aborted ? null : gaveUp),
     odd: () => odd,
     expectEnd() {
@@ -103,6 +115,31 @@ async function startOf(body: ReadableStream<Uint8Array>): Promise<string> {
     if (text.length >= ODD_CHARS) break;
   }
   return text.slice(0, ODD_CHARS);
+}
+
+/** The SDKs iterate over the body of a stream: for each chunk this is much less work than a stream around the stream. */
+const withBody = (response: Response, body: AsyncIterable<Uint8Array>): Response =>
+  Object.defineProperty(response, 'body', { value: body });
+
+async function* watchedEvents(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  onChunk: () => void,
+): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  let isDone = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      onChunk();
+      if (done) break;
+      yield value;
+    }
+    isDone = true;
+    await nextLoop();
+  } finally {
+    if (!isDone) await (signal.aborted ? reader.cancel().catch(() => {}) : drain(reader));
+  }
 }
 
 function watchedBody(body: ReadableStream<Uint8Array>, signal: AbortSignal, onChunk: () => void) {

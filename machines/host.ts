@@ -68,7 +68,7 @@ function runActor<Event extends { readonly type: string }, Effect extends { read
   let busy = true;
   const perform = (actions: readonly EffectAction[], eventType: string) => {
     for (const effect of effectsOf<Effect>(actions)) {
-      if (effect.type === 'noteUnexpected') ports.unexpected?.(nameOf(snapshot), eventType);
+      if (effect.type === 'noteUnexpected') ports.unexpected?.(snapshot.value, eventType);
       else ports.perform(effect);
     }
   };
@@ -89,17 +89,10 @@ function runActor<Event extends { readonly type: string }, Effect extends { read
       busy = true;
       drain();
     },
-    state: () => nameOf(snapshot),
+    state: () => snapshot.value,
     isDone: () => snapshot.status === 'done',
   };
 }
 
-const nameOf = (snapshot: Snapshot): string =>
-  typeof snapshot.value === 'string' ? snapshot.value : JSON.stringify(snapshot.value);
-
-/** The machine's named actions as effects; XState's own (assignments) have been applied already. */
-function effectsOf<Effect extends { readonly type: string }>(actions: readonly EffectAction[]): Effect[] {
-  return actions
-    .filter((action) => !action.type.startsWith('xstate.'))
-    .map((action) => ({ type: action.type, ...(action.params as object | undefined) }) as unknown as Effect);
-}
+const effectsOf = <Effect extends { readonly type: string }>(actions: readonly EffectAction[]): Effect[] =>
+  actions.map(({ type, params }) => ({ type, ...(params as object | undefined) }) as unknown as Effect);

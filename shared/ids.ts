@@ -1,6 +1,6 @@
 // Identifiers and hashes. Everything that is written to Redis or disk is named by one of these.
 
-import { createHash, randomFillSync } from 'node:crypto';
+import { hash, randomFillSync } from 'node:crypto';
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
@@ -24,7 +24,7 @@ const pool = new Uint8Array(64 * RANDOM_CHARS);
 let taken = pool.length;
 
 export function sha256(data: string | Uint8Array): string {
-  return createHash('sha256').update(data).digest('hex');
+  return hash('sha256', data);
 }
 
 /** An operation of a turn, assigned by the reducer so that a replay assigns the same (DURABILITY 4). k = 0 is the model call. */

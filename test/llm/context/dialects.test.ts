@@ -52,7 +52,7 @@ test('E18, E4: after any run of answers, ends and compactions the request is one
       // The machine asks the model when the newest step is closed, and not behind its own answer.
       history = fold(history, question(99, 'And now?'));
       const request = requestOf(history);
-      checkAnthropic(anthropicRequest(request).body);
+      checkAnthropic(JSON.parse(anthropicRequest(request).body));
       checkResponses(responsesRequest(request).body);
       checkChat(chatRequest(request));
     }),
