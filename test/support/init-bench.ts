@@ -1,5 +1,8 @@
 // A project folder with everything InitTool reaches, real but for the lesser model, which says what the test wants or nothing.
 
+import { readFileSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createFiles } from '../../orchestrator/files/files.ts';
 import type { Gate, ToolContext, ToolResponse } from '../../shared/define-tool.ts';
 import type { Json } from '../../shared/json.ts';
@@ -10,6 +13,10 @@ import { memoryBlobs } from './files-bench.ts';
 import { openReadBench, type ReadBench } from './read-bench.ts';
 
 export interface InitBench extends Pick<ReadBench, 'root' | 'write' | 'close'> {
+  /** An empty project, a lesser model that fails, and nothing told or asked. */
+  clear(): Promise<void>;
+  put(files: Readonly<Record<string, string>>): Promise<void>;
+  odinMd(): string;
   /** What the lesser model is asked. */
   readonly asked: SmallPrompt[];
   /** What it answers from now on; null: it fails. */
@@ -58,6 +65,17 @@ export async function openInitBench(): Promise<InitBench> {
   };
   return {
     root: bench.root,
+    async clear() {
+      await rm(bench.root, { recursive: true, force: true });
+      await mkdir(bench.root);
+      answer = null;
+      mostFiles = Number.POSITIVE_INFINITY;
+      for (const list of [asked, reported, intents]) list.length = 0;
+    },
+    async put(files) {
+      await Promise.all(Object.entries(files).map(([name, text]) => bench.write(name, text)));
+    },
+    odinMd: () => readFileSync(join(bench.root, 'ODIN.md'), 'utf8'),
     write: (name, content) => bench.write(name, content),
     close: () => bench.close(),
     asked,

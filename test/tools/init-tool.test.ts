@@ -1,8 +1,9 @@
-import { readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+// What ODIN.md comes to say of a project: from the facts alone, and in the words of the lesser model.
+
+import { utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { codeOf, messageOf, must } from '../support/files-bench.ts';
+import { messageOf, must } from '../support/files-bench.ts';
 import { type InitBench, openInitBench } from '../support/init-bench.ts';
 
 let bench: InitBench;
@@ -10,21 +11,12 @@ beforeAll(async () => {
   bench = await openInitBench();
 });
 afterAll(() => bench.close());
-beforeEach(async () => {
-  await rm(bench.root, { recursive: true, force: true });
-  await mkdir(bench.root);
-  bench.says(null);
-  bench.listsOnly(Number.POSITIVE_INFINITY);
-  for (const list of [bench.asked, bench.reported, bench.intents]) list.length = 0;
-});
+beforeEach(() => bench.clear());
 
-const put = (files: Readonly<Record<string, string>>) =>
-  Promise.all(Object.entries(files).map(([name, text]) => bench.write(name, text)));
-const odinMd = (): string => readFileSync(join(bench.root, 'ODIN.md'), 'utf8');
 const made = async (files: Readonly<Record<string, string>>): Promise<string> => {
-  await put(files);
+  await bench.put(files);
   must(await bench.init());
-  return odinMd();
+  return bench.odinMd();
 };
 /** Every command in the text, as inline code behind a list item. */
 const commandsIn = (text: string): readonly string[] =>
@@ -252,14 +244,14 @@ describe('SAFETY 7: what a stranger wrote into manifests', () => {
   });
 
   test('what describes the project is read, be it the oldest of very many files', async () => {
-    await put({ 'package.json': '{"name": "old", "scripts": {"test": "t"}}', 'svc/go.mod': 'module svc\n' });
+    await bench.put({ 'package.json': '{"name": "old", "scripts": {"test": "t"}}', 'svc/go.mod': 'module svc\n' });
     const past = new Date(0);
     for (const name of ['package.json', 'svc/go.mod']) utimesSync(join(bench.root, name), past, past);
-    for (let i = 0; i < 12; i++) await put({ [`data/many/${i}.txt`]: 'x' });
+    for (let i = 0; i < 12; i++) await bench.put({ [`data/many/${i}.txt`]: 'x' });
     bench.listsOnly(10);
     const { text } = must(await bench.init());
     expect(text).toContain('Note: only 12 of the 14 files were looked at, the newest.');
-    expect(commandsIn(odinMd())).toEqual(['npm test', 'go build ./...', 'go test ./...']);
+    expect(commandsIn(bench.odinMd())).toEqual(['npm test', 'go build ./...', 'go test ./...']);
   });
 });
 
@@ -284,10 +276,10 @@ describe('O22: the lesser model puts the facts into words', () => {
   ].join('\n');
 
   test('its words stand in the four parts; what it made up does not, and the user is told', async () => {
-    await put(NODE);
+    await bench.put(NODE);
     bench.says(ANSWER);
     const { text } = must(await bench.init({ focus: 'Mention the store.' }));
-    const file = odinMd();
+    const file = bench.odinMd();
     expect(file).toContain('A shop that sells things to people');
     expect(file).toContain('Requests come in at `src/api/`');
     expect(file).toContain('- Test: `pnpm run test`: before every commit');
@@ -311,122 +303,10 @@ describe('O22: the lesser model puts the facts into words', () => {
     ],
     ['leaves parts out', '## What it is\nA shop, and a rather good one at that.', /the model wrote no "Architecture"/],
   ])('when it %s, the facts stand in', async (_, answer, note) => {
-    await put(NODE);
+    await bench.put(NODE);
     bench.says(answer);
     expect(must(await bench.init()).text).toMatch(note);
-    expect(odinMd()).toContain('It starts in `bin/shop.js`');
-    expect(commandsIn(odinMd())).toContain('pnpm run build');
-  });
-});
-
-describe('O22: what the user wrote stays', () => {
-  const USER = '# Mine\r\n\r\nKeep ü this.\r\n';
-
-  test('over two runs the text outside of the marks is the same byte for byte, line endings and byte-order mark included', async () => {
-    await put({ 'a.py': 'x = 1\n' });
-    writeFileSync(join(bench.root, 'ODIN.md'), `\ufeff${USER}`);
-    must(await bench.init());
-    const first = odinMd();
-    expect(first.startsWith(`\ufeff${USER}\r\n<!-- odin:begin`)).toBe(true);
-    expect(first.replaceAll('\r\n', '')).not.toContain('\n');
-    writeFileSync(join(bench.root, 'ODIN.md'), `${first}\r\nAnd below.\n\tno end`);
-    await put({ 'b/c.rb': 'x\n' });
-    const { text } = must(await bench.init());
-    expect(text).toContain('brought up to date');
-    const second = odinMd();
-    expect(second.startsWith(`\ufeff${USER}\r\n<!-- odin:begin`)).toBe(true);
-    expect(second.endsWith('<!-- odin:end -->\r\n\r\nAnd below.\n\tno end')).toBe(true);
-    expect(second).toContain('Ruby (1)');
-    expect(second.match(/odin:begin/g)).toHaveLength(1);
-    expect(must(await bench.init()).text).toContain('is up to date. Nothing was written.');
-    expect(odinMd()).toBe(second);
-  });
-
-  test('a file in a one-byte encoding keeps every byte', async () => {
-    await put({ 'a.py': 'x = 1\n' });
-    const bytes = Buffer.from('# Gr\xfc\xdfe\n', 'latin1');
-    writeFileSync(join(bench.root, 'ODIN.md'), bytes);
-    must(await bench.init());
-    expect(readFileSync(join(bench.root, 'ODIN.md')).subarray(0, bytes.length)).toEqual(bytes);
-  });
-
-  test.each([
-    ['only the beginning', '# a\n<!-- odin:begin x -->\ntext\n', /there is a mark at line 2/],
-    ['only the end', '<!-- odin:end -->\n', /there is a mark at line 1/],
-    [
-      'two parts',
-      '<!-- odin:begin -->\n<!-- odin:end -->\n<!-- odin:begin -->\n<!-- odin:end -->\n',
-      /at line 1, 2, 3, 4/,
-    ],
-    ['the wrong order', '<!-- odin:end -->\n<!-- odin:begin -->\n', /at line 1, 2/],
-    ['a mark that is not closed', '<!-- odin:begin\n-->\n<!-- odin:end -->\n', /at line 1, 3/],
-  ])(
-    'damaged marks (%s) are told with their lines, before anybody is asked, and nothing is written',
-    async (_, text, where) => {
-      await put({ 'a.py': 'x = 1\n', 'ODIN.md': text });
-      expect(messageOf(await bench.init())).toMatch(where);
-      expect(odinMd()).toBe(text);
-      expect(bench.asked).toEqual([]);
-    },
-  );
-
-  test('a link out of the project, a folder, a binary and a huge file are refused; a link inside is followed', async () => {
-    await put({ 'a.py': 'x = 1\n' });
-    const path = join(bench.root, 'ODIN.md');
-    const outside = join(dirname(bench.root), 'outside.md');
-    writeFileSync(outside, 'theirs\n');
-    symlinkSync('../outside.md', path);
-    expect(codeOf(await bench.init())).toBe('outside');
-    expect(readFileSync(outside, 'utf8')).toBe('theirs\n');
-    await rm(path);
-    await mkdir(path);
-    expect(codeOf(await bench.init())).toBe('is_directory');
-    await rm(path, { recursive: true });
-    writeFileSync(path, Buffer.from([0, 1, 2]));
-    expect(codeOf(await bench.init())).toBe('binary');
-    writeFileSync(path, 'x\n'.repeat(6 * 1024 * 1024));
-    expect(messageOf(await bench.init())).toMatch(/too large to be instructions/);
-    await rm(path);
-    await put({ 'AGENTS.md': 'ours\n' });
-    symlinkSync('AGENTS.md', path);
-    must(await bench.init());
-    expect(readFileSync(join(bench.root, 'AGENTS.md'), 'utf8')).toMatch(/^ours\n\n<!-- odin:begin/);
-  });
-
-  test('a long file of the user is added to, and the user is told that it is too long to be read whole', async () => {
-    await put({ 'a.py': 'x = 1\n', 'ODIN.md': 'long line\n'.repeat(4_000) });
-    expect(must(await bench.init()).text).toContain('is over 32 KB');
-  });
-
-  test('a file that changes while the question waits is not overwritten', async () => {
-    await put({ 'a.py': 'x = 1\n', 'ODIN.md': 'one\n' });
-    const outcome = await bench.init({}, () => bench.write('ODIN.md', 'two\n'));
-    expect(codeOf(outcome)).toBe('conflict');
-    expect(odinMd()).toBe('two\n');
-  });
-});
-
-describe('SAFETY R9: the question', () => {
-  test('it shows the very text that is written then; the intent is journaled; a dry run asks and writes nothing', async () => {
-    await put(NODE);
-    const gate = await bench.gate();
-    if (gate.verdict !== 'ask') throw new Error(gate.verdict);
-    expect(gate).toMatchObject({
-      title: `Write ${join(bench.root, 'ODIN.md')}?`,
-      paths: [{ path: join(bench.root, 'ODIN.md'), outside: false, access: 'write' }],
-    });
-    const dry = must(await bench.init({ dry_run: true }));
-    expect(() => odinMd()).toThrow('ENOENT');
-    expect(bench.intents).toEqual([]);
-    must(await bench.init());
-    const added = gate.detail.split('\n').filter((line) => line.startsWith('+') && !line.startsWith('+++'));
-    expect(added.map((line) => line.slice(1)).join('\n')).toBe(odinMd().trimEnd());
-    expect(dry.text.endsWith(odinMd())).toBe(true);
-    expect(bench.intents).toMatchObject([{ kind: 'file', beforeHash: null }]);
-  });
-
-  test('a proposal cannot be smuggled in with the arguments', async () => {
-    await put(NODE);
-    await expect(bench.init({ proposal: { path: '/etc/passwd', content: 'x' } })).rejects.toThrow(/Unrecognized key/);
+    expect(bench.odinMd()).toContain('It starts in `bin/shop.js`');
+    expect(commandsIn(bench.odinMd())).toContain('pnpm run build');
   });
 });
