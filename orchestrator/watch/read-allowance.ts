@@ -1,28 +1,22 @@
 // How much of its machine, and of the Redis that it shares, a watch may take: a few per cent of one processor while others need them all,
-// more while one has nothing to do. What it reads is priced, not timed: its own time says little on a machine that is busy.
+// more while one has nothing to do. Counted is the processor time of the reading alone, which neither a wait nor other work of the process
+// changes; on a machine that is slow, or busy, as much is read as it allows.
 
 import { cpus } from 'node:os';
-
-export interface Reading {
-  readonly commands: number;
-  readonly events: number;
-  readonly bytes: number;
-}
 
 export interface Allowance {
   /** A pass begins. */
   begin(): void;
-  spend(reading: Reading): void;
+  /** Does a part of the pass, one that does not wait. */
+  spend(work: () => void): void;
   /** Whether this pass may read what nobody looks at. */
   isLeft(): boolean;
   /** How long to rest after the pass. */
   restMs(): number;
 }
 
-/** What reading takes of a processor, here and in Redis. */
-const MS_PER_COMMAND = 0.015;
-const MS_PER_EVENT = 0.03;
-const MS_PER_BYTE = 0.000_005;
+/** For each moment of the reading: answers are also made in Redis, taken off the line, thrown away, and told to the pages. */
+const OVERHEAD = 2.5;
 /** Parts of one processor: while all are busy, and while one is not. */
 const BUSY_SHARE = 0.03;
 const IDLE_SHARE = 0.15;
@@ -41,8 +35,11 @@ export function createAllowance(everyMs: number): Allowance {
       share = spare() >= SPARE ? IDLE_SHARE : BUSY_SHARE;
       spentMs = 0;
     },
-    spend({ commands, events, bytes }) {
-      spentMs += commands * MS_PER_COMMAND + events * MS_PER_EVENT + bytes * MS_PER_BYTE;
+    spend(work) {
+      const before = process.threadCpuUsage();
+      work();
+      const { user, system } = process.threadCpuUsage(before);
+      spentMs += (OVERHEAD * (user + system)) / 1_000;
     },
     isLeft: () => spentMs < everyMs * share,
     restMs: () => Math.min(Math.max(everyMs, spentMs / share - spentMs), MOST_REST_MS),

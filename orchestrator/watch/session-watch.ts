@@ -164,8 +164,7 @@ export function watchSessions(options: WatchOptions): SessionWatch {
       }
       const replies = (await pipeline.exec()) ?? [];
       const width = withLog ? 3 : 2;
-      allowance.spend({ commands: replies.length, events: 0, bytes: 0 });
-      chunk.forEach((sid, at) => {
+      const takeReply = (sid: string, at: number): void => {
         const [meta, owner, log] = [0, 1, 2].map((part) =>
           part < width ? replies[width * at + part]?.[1] : undefined,
         );
@@ -179,7 +178,8 @@ export function watchSessions(options: WatchOptions): SessionWatch {
           // What a newer Odin wrote, or nobody: that session stays as it was seen last, and the others are watched all the same.
         }
         if (withLog && raw?.length !== PAGE) first?.delete(sid);
-      });
+      };
+      allowance.spend(() => chunk.forEach(takeReply));
       // What else this process does comes in between.
       await delay(0);
     }
@@ -211,7 +211,6 @@ export function watchSessions(options: WatchOptions): SessionWatch {
   const takeLog = (sid: string, fold: CardFold, log: readonly RawEntry[], isGuest: boolean): void => {
     // All or none of them: an event that nobody can read must not have those before it told again with every pass.
     const decoded = log.map((one) => ({ journaled: decode(one), bytes: one[1][1]?.length ?? 0 }));
-    allowance.spend({ commands: 0, events: log.length, bytes: decoded.reduce((sum, { bytes }) => sum + bytes, 0) });
     for (const { journaled, bytes } of decoded) {
       fold.take(journaled);
       looks.take(sid, journaled.event);
