@@ -1,4 +1,4 @@
-// The canonical State of SPEC O4–O7 as plain data. orchestrator/state.ts folds it from the journal; nobody else changes it.
+// The canonical State of SPEC O4–O7 as plain data. agent/state.ts folds it from the journal; nobody else changes it.
 
 import type { AgentEndKind } from './agents.ts';
 import type { OpId } from './ids.ts';
