@@ -196,7 +196,13 @@ test('E7 E16: a message that is resumed after its process went has the budget th
     const calls = callsOf(events);
     const [message] = (await second.state(sid)).messages;
     const spent = tokensIn(message?.spending ?? {});
-    expect(done.spending).toMatchObject([{ calls: calls.length + 1, estimated: true }]);
+    // That of the first process is lost, and on a slow machine perhaps one more.
+    let asked = 0;
+    for await (const { event } of second.export(sid) as AsyncIterable<{ event?: { type: string } }>) {
+      if (event?.type === 'llm.req') asked += 1;
+    }
+    expect(asked).toBeGreaterThan(calls.length);
+    expect(done.spending).toMatchObject([{ calls: asked, estimated: true }]);
     expect(spent).toBeGreaterThan(sum(calls));
     expect(spent).toBeGreaterThanOrEqual(60_000);
     expect(spent).toBeLessThan(60_000 + Math.max(...calls));
