@@ -1,10 +1,14 @@
-// What a dashboard with an open page costs the process that runs the turns, and the Redis that both use: the same messages with and
-// without one, in turns in the same run. Processor time, which does not change with what else a machine does, and messages a second.
+// What a dashboard that is looked at costs the process that runs the turns, and the Redis that both use: the same messages without one, with
+// one and a reader of it, and with its page in Chromium on the same processors, in turns in the same run. What a dashboard does itself is
+// told apart from what its reader does, who would be elsewhere.
 
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { ModelPair } from '../orchestrator/api.ts';
 import { keys } from '../orchestrator/keys.ts';
 import { openOdin } from '../orchestrator/odin.ts';
@@ -13,102 +17,156 @@ import { NO_USAGE } from '../shared/messages.ts';
 import { ok } from '../shared/outcome.ts';
 import type { ModelProvider } from '../shared/ports.ts';
 import { hasBrowser, openBrowser } from '../test/support/browser.ts';
-import { startServer } from './dashboard-server.ts';
+import { type BenchServer, startServer } from './dashboard-server.ts';
 import { median } from './report.ts';
 
 const SESSIONS = 300;
 const MESSAGES = 4;
 const MODEL_MS = 5;
-const ROUNDS = 3;
 
-interface Turn {
+/** Nobody; a reader of the list and of one session; the page in a browser on this machine. */
+const WATCHERS = ['nobody', 'reader', 'page'] as const;
+type Watcher = (typeof WATCHERS)[number];
+
+export interface Turn {
   readonly perSecond: number;
-  /** Of the orchestrator and of Redis, for each message. */
+  /** Of the orchestrator, of Redis and of the dashboard, for each message. */
   readonly ownMs: number;
   readonly redisMs: number;
+  readonly serverMs: number;
 }
 
-export interface Cost {
-  readonly alone: Turn;
-  readonly watched: Turn;
-}
+export type Cost = Readonly<Record<Watcher, Turn | null>> & {
+  /** By how much the runs without a dashboard differ, (most − least) / median: what is below that is noise. */
+  readonly noise: Turn;
+};
 
-/** The medians of both; the first of each only warms up. */
-export async function measureCost(): Promise<Cost> {
-  const runs: { alone: Turn[]; watched: Turn[] } = { alone: [], watched: [] };
-  for (let round = 0; round <= ROUNDS; round++) {
-    const [alone, watched] = [await run(false), await run(true)];
-    if (round === 0) continue;
-    runs.alone.push(alone);
-    runs.watched.push(watched);
+/** The medians of each; a round before them only warms up. */
+export async function measureCost(rounds: number): Promise<Cost> {
+  const runs: Record<Watcher, Turn[]> = { nobody: [], reader: [], page: [] };
+  const watchers = WATCHERS.filter((watcher) => watcher !== 'page' || hasBrowser);
+  await run('nobody');
+  for (let round = 0; round < rounds; round++) {
+    // In another order each time, so that none is always the one after the heaviest.
+    for (let i = 0; i < watchers.length; i++) {
+      const watcher = watchers[(i + round) % watchers.length] ?? 'nobody';
+      runs[watcher].push(await run(watcher));
+    }
   }
-  return { alone: middle(runs.alone), watched: middle(runs.watched) };
+  const over = (of: (values: readonly number[]) => number | null, turns: readonly Turn[]): Turn => ({
+    perSecond: of(turns.map(({ perSecond }) => perSecond)) ?? 0,
+    ownMs: of(turns.map(({ ownMs }) => ownMs)) ?? 0,
+    redisMs: of(turns.map(({ redisMs }) => redisMs)) ?? 0,
+    serverMs: of(turns.map(({ serverMs }) => serverMs)) ?? 0,
+  });
+  const middle = (turns: readonly Turn[]): Turn | null => (turns.length === 0 ? null : over(median, turns));
+  return {
+    nobody: middle(runs.nobody),
+    reader: middle(runs.reader),
+    page: middle(runs.page),
+    noise: over(spread, runs.nobody),
+  };
 }
 
-const middle = (turns: readonly Turn[]): Turn => ({
-  perSecond: median(turns.map(({ perSecond }) => perSecond)) ?? 0,
-  ownMs: median(turns.map(({ ownMs }) => ownMs)) ?? 0,
-  redisMs: median(turns.map(({ redisMs }) => redisMs)) ?? 0,
-});
+const spread = (values: readonly number[]): number =>
+  (Math.max(...values) - Math.min(...values)) / Math.max(median(values) ?? 0, Number.MIN_VALUE);
 
 /** A home of its own each time, so that the one has no more sessions than the other. */
-async function run(isWatched: boolean): Promise<Turn> {
+async function run(watcher: Watcher): Promise<Turn> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'odin-bench-cost-')));
   const [home, cwd] = [join(folder, 'home'), join(folder, 'project')];
   mkdirSync(cwd);
   writeFileSync(join(cwd, 'ODIN.md'), '# Bench\n');
   const handle = await connectRedis({ home, notice: () => {} });
   const owner = await openOdin({ cwd, home, models: models() });
-  const leave = isWatched ? await watch(home, cwd) : async () => {};
+  const sids = Array.from({ length: SESSIONS }, () => owner.newSession());
+  const message = async (n: number, to: readonly string[]): Promise<unknown> =>
+    Promise.all(to.map((sid) => owner.submit(sid, { mode: 'ask', body: `message ${n}` })));
+  // Every session is there when the watching begins.
+  await message(1, sids);
+  await allDone(handle.client, sids, 1);
+  const server = watcher === 'nobody' ? null : await startServer(home, cwd);
+  const leave = server === null ? async () => {} : await watch(watcher, server, sids);
   try {
-    const before = await spent(handle.client);
+    const before = await spent(handle.client, server);
     const since = performance.now();
-    const sids = Array.from({ length: SESSIONS }, () => owner.newSession());
-    for (let n = 0; n < MESSAGES; n++) {
-      await Promise.all(sids.map((sid) => owner.submit(sid, { mode: 'ask', body: `message ${n}` })));
-    }
-    while (!(await allDone(handle.client, sids))) await delay(100);
+    for (let n = 2; n <= 1 + MESSAGES; n++) await message(n, sids);
+    await allDone(handle.client, sids, 1 + MESSAGES);
     const seconds = (performance.now() - since) / 1000;
-    const after = await spent(handle.client);
+    const after = await spent(handle.client, server);
     const messages = SESSIONS * MESSAGES;
-    const each = (ms: number): number => ms / messages;
     return {
       perSecond: messages / seconds,
-      ownMs: each(after.ownMs - before.ownMs),
-      redisMs: each(after.redisMs - before.redisMs),
+      ownMs: (after.ownMs - before.ownMs) / messages,
+      redisMs: (after.redisMs - before.redisMs) / messages,
+      serverMs: (after.serverMs - before.serverMs) / messages,
     };
   } finally {
     await leave();
+    await server?.stop();
     await owner.close();
     await handle.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** A dashboard with its page open; without a browser, the dashboard alone. */
-async function watch(home: string, cwd: string): Promise<() => Promise<void>> {
-  const server = await startServer(home, cwd);
-  const browser = hasBrowser ? await openBrowser() : null;
-  const page = await browser?.newPage();
-  await page?.goto(server.link);
-  await page?.getByText('live', { exact: true }).waitFor();
-  return async () => {
-    await browser?.close();
-    await server.stop();
-  };
+/** Returns what ends it. Resolves when the watching is under way. */
+async function watch(watcher: Watcher, server: BenchServer, sids: readonly string[]): Promise<() => Promise<void>> {
+  if (watcher === 'page') {
+    const browser = await openBrowser();
+    const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+    await page.goto(server.link);
+    await page.getByText(`${sids.length} sessions`).waitFor();
+    await page.locator('a.session').first().click();
+    await page.getByText('live', { exact: true }).waitFor();
+    await delay(SETTLE_MS);
+    return () => browser.close();
+  }
+  const script = fileURLToPath(new URL('dashboard-reader.ts', import.meta.url));
+  const reader = spawn(process.execPath, [script, server.link, sids[0] ?? '', sids.join()], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(reader.stdout, 'data');
+  await delay(SETTLE_MS);
+  return () => ended(reader);
 }
 
-async function spent(redis: OdinRedis): Promise<{ readonly ownMs: number; readonly redisMs: number }> {
+/** What was there before is read. */
+const SETTLE_MS = 2_000;
+
+async function ended(child: ChildProcess): Promise<void> {
+  const exit = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exit;
+}
+
+async function spent(redis: OdinRedis, server: BenchServer | null) {
   const { user, system } = process.cpuUsage();
   const info = await redis.info('cpu');
   const seconds = ['user', 'sys'].map((kind) => Number(new RegExp(`^used_cpu_${kind}:(\\S+)`, 'm').exec(info)?.[1]));
-  return { ownMs: (user + system) / 1000, redisMs: 1000 * seconds.reduce((a, b) => a + b, 0) };
+  return {
+    ownMs: (user + system) / 1000,
+    redisMs: 1000 * seconds.reduce((a, b) => a + b, 0),
+    serverMs: server === null ? 0 : 1000 * cpuOf(server.pid),
+  };
 }
 
-async function allDone(redis: OdinRedis, sids: readonly string[]): Promise<boolean> {
-  const pipeline = redis.pipeline();
-  for (const sid of sids) pipeline.hget(keys.session(sid).meta, 'cursor');
-  return ((await pipeline.exec()) ?? []).every(([, cursor]) => Number(cursor) === MESSAGES);
+/** Seconds of processor time of a process. */
+export function cpuOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  // The second field may hold spaces; user and system time are the 14th and the 15th, in ticks of 10 ms.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+/** Asked for with one short command, so that the asking is no load of its own. */
+async function allDone(redis: OdinRedis, sids: readonly string[], messages: number): Promise<void> {
+  const left = [...sids];
+  while (left.length > 0) {
+    const sid = left.at(-1) ?? '';
+    if (Number(await redis.hget(keys.session(sid).meta, 'cursor')) >= messages) left.pop();
+    else await delay(20);
+  }
 }
 
 function models(): ModelPair {
@@ -117,7 +175,7 @@ function models(): ModelPair {
     async stream(_request, { ready }) {
       await ready;
       await delay(MODEL_MS);
-      const usage = { ...NO_USAGE, inputTokens: 100, outputTokens: 2 };
+      const usage = { ...NO_USAGE, input: 100, output: 2 };
       return ok({ parts: [{ type: 'text', text: 'Done.' }], stop: 'end', usage, model: 'bench' });
     },
     listModels: async () => ok([]),

@@ -3,7 +3,7 @@
 import { byId, h } from './dom.js';
 import { showFigures } from './figures.js';
 import { showFleet } from './fleet.js';
-import { ask, follow, Locked, logIn } from './net.js';
+import { ask, follow, Locked, logIn, newId } from './net.js';
 import { createOverview } from './overview.js';
 import { compose, openSession } from './session.js';
 
@@ -12,7 +12,12 @@ const EMPTY = () => h('p.empty', 'Open a session to see what it does.');
 await logIn().catch(() => {});
 
 let shown = null;
-const overview = createOverview({ opened: () => shown?.sid ?? null, changed: (session) => shown?.view.show(session) });
+const view = newId();
+const overview = createOverview({
+  view,
+  opened: () => shown?.sid ?? null,
+  changed: (session) => shown?.view.show(session),
+});
 const lines = { overview: 'away', session: 'live' };
 
 function line(which, state) {
@@ -70,14 +75,17 @@ async function start() {
   addEventListener('hashchange', () => route(chart));
   route(chart);
   void follow(
-    '/api/events',
+    `/api/events?view=${view}`,
     {
       event(type, data) {
         if (type === 'figures') showFigures(byId('figures'), data);
         else if (type === 'fleet') showFleet(data);
         else overview.take(data);
       },
-      state: (state) => line('overview', state),
+      state(state) {
+        line('overview', state);
+        if (state === 'live') overview.tellAgain();
+      },
     },
     new AbortController().signal,
   );

@@ -18,6 +18,9 @@ export async function logIn() {
   if (response.ok) localStorage.setItem(KEY, (await response.json()).key);
 }
 
+const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+export const newId = () => [...crypto.getRandomValues(new Uint8Array(26))].map((byte) => LETTERS[byte & 31]).join('');
+
 const headers = () => ({ 'x-odin-key': localStorage.getItem(KEY) ?? '' });
 
 /** What the server answers; throws with its one line when it refuses. */
@@ -44,15 +47,22 @@ export async function askText(path) {
 
 /**
  * Follows a stream of events until the signal aborts. It comes again after every break and names the last event that it has.
- * `on.event(type, data)`; `on.state('live' | 'away' | 'locked')`.
+ * `on.event(type, data)`; `on.state('live' | 'away' | 'locked')`. With `on.rests` it does so only while the page is in sight.
  */
 export async function follow(path, on, signal) {
   let lastId = '';
   let waitMs = 250;
   while (!signal.aborted) {
+    const pause = new AbortController();
+    const hide = () => document.hidden && pause.abort();
     try {
+      if (on.rests) {
+        await inSight(signal);
+        document.addEventListener('visibilitychange', hide);
+      }
       const resume = lastId === '' ? {} : { 'last-event-id': lastId };
-      const response = await fetch(path, { headers: { ...headers(), ...resume }, signal });
+      const until = AbortSignal.any([signal, pause.signal]);
+      const response = await fetch(path, { headers: { ...headers(), ...resume }, signal: until });
       if (response.status === 401) {
         on.state('locked');
         return;
@@ -68,11 +78,28 @@ export async function follow(path, on, signal) {
     } catch {
       // The line broke; it is tried again.
     }
+    document.removeEventListener('visibilitychange', hide);
     if (signal.aborted) return;
+    if (pause.signal.aborted) continue;
     on.state('away');
     await new Promise((resolve) => setTimeout(resolve, waitMs));
     waitMs = Math.min(waitMs * 2, 4000);
   }
+}
+
+/** Resolves while the page is in sight. */
+function inSight(signal) {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden && !signal.aborted) return;
+      document.removeEventListener('visibilitychange', look);
+      signal.removeEventListener('abort', look);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', look);
+    signal.addEventListener('abort', look);
+    look();
+  });
 }
 
 /** The whole messages of an event stream. One that is cut off is none. */

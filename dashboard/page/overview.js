@@ -3,6 +3,7 @@
 import { byId, h } from './dom.js';
 import { ago, modelName, money, phaseName, tokens } from './format.js';
 import { ask } from './net.js';
+import { createSight } from './sight.js';
 import { diffView, isDiff } from './timeline.js';
 
 /** Rows on the page at once; the filter finds the rest. */
@@ -16,8 +17,8 @@ const STATUS_NAMES = {
   archived: 'archived',
 };
 
-/** `opened()` is the session that is shown; `changed(session)` is told what is new of it. */
-export function createOverview({ opened, changed }) {
+/** `view` names this page to the server; `opened()` is the session that is shown; `changed(session)` is told what is new of it. */
+export function createOverview({ view, opened, changed }) {
   const sessions = new Map();
   const rows = new Map();
   const cards = new Map();
@@ -36,6 +37,8 @@ export function createOverview({ opened, changed }) {
     });
   };
 
+  const sight = createSight(view, later);
+
   /** A guest is a task's session that somebody has opened. */
   const listed = () => [...sessions.values()].filter(({ isGuest }) => !isGuest);
   const draw = () => {
@@ -49,13 +52,17 @@ export function createOverview({ opened, changed }) {
     const wanted = new Set(shown.map(({ sid }) => sid));
     for (const [sid, row] of rows) {
       if (wanted.has(sid)) continue;
+      sight.remove(sid, row.item);
       row.item.remove();
       rows.delete(sid);
     }
     shown.forEach((session, i) => {
-      const row = rows.get(session.sid) ?? createRow(session.sid);
-      rows.set(session.sid, row);
-      row.show(session, asks.has(session.sid), opened() === session.sid);
+      const { sid } = session;
+      const known = rows.get(sid);
+      const row = known ?? createRow(sid);
+      rows.set(sid, row);
+      if (!known) sight.add(sid, row.item);
+      if (!known || sight.has(sid)) row.show(session, asks.has(sid), opened() === sid);
       if (list.children[i] !== row.item) list.insertBefore(row.item, list.children[i] ?? null);
     });
     byId('counts').textContent = countText(listed(), found.length, shown.length, complete);
@@ -85,6 +92,7 @@ export function createOverview({ opened, changed }) {
   return {
     get: (sid) => sessions.get(sid),
     redraw: later,
+    tellAgain: sight.tellAgain,
     take(data) {
       complete = data.complete;
       if (data.all) sessions.clear();
@@ -137,8 +145,9 @@ function createRow(sid) {
 }
 
 function factsOf(session) {
-  const { status, mode, model, phase, step, window, costUsd, queued, todos, updatedAt } = session;
-  if (mode === null) return [status === 'archived' ? 'in the archive' : 'not started', ago(updatedAt)];
+  const { status, mode, model, phase, step, window, costUsd, queued, todos, updatedAt, isRead } = session;
+  if (mode === null && status === 'archived') return ['in the archive', isRead ? money(costUsd) : '…', ago(updatedAt)];
+  if (mode === null) return [isRead ? 'not started' : '…', ago(updatedAt)];
   const facts = [mode, modelName(model)];
   if (status === 'running' || status === 'interrupted') facts.push(phaseName(phase), `step ${step}`);
   if (window !== null && window.size > 0)

@@ -3,7 +3,7 @@
 import { drawChart } from './chart.js';
 import { h } from './dom.js';
 import { ago, modelName, money, oneLine, phaseName, tokens } from './format.js';
-import { ask, follow } from './net.js';
+import { ask, follow, newId } from './net.js';
 import { createTimeline, diffView } from './timeline.js';
 
 /** `of`: the batch and the task that it belongs to, or null. Such a one is read and nothing else. */
@@ -99,7 +99,7 @@ export function openSession(sid, { chart, of, onLine }) {
     of === null && compose('Send to this session', (message) => ask(`${path}/send`, message)),
   );
   const take = (type, data) => (type === 'state' ? showState(data) : timeline.take(data));
-  void follow(`${path}/events${query}`, { event: take, state: onLine }, stop.signal);
+  void follow(`${path}/events${query}`, { event: take, state: onLine, rests: true }, stop.signal);
 
   return {
     element,
@@ -206,6 +206,3 @@ export function compose(label, send) {
   };
   return h('form.compose', { onsubmit: (event) => void submit(event) }, text, h('div.row', mode, button), said);
 }
-
-const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-const newId = () => [...crypto.getRandomValues(new Uint8Array(26))].map((byte) => LETTERS[byte & 31]).join('');

@@ -131,14 +131,22 @@ export function createTimeline(on) {
     } else if (event.type !== 'PermissionAsked' && agents.has(event.agent)) agents.get(event.agent).take(event);
     else if (Object.hasOwn(views, event.type)) views[event.type](event);
   };
+  let waiting = [];
+  const draw = () => {
+    const events = waiting;
+    waiting = [];
+    // Who reads the end goes on reading the end.
+    const page = document.documentElement;
+    const isAtEnd = page.scrollTop > 0 && page.scrollTop + innerHeight > page.scrollHeight - 60;
+    for (const event of events) take(event);
+    if (isAtEnd) scrollTo(0, page.scrollHeight);
+  };
   return {
     element: list,
+    /** What comes between two frames is drawn at once. */
     take(events) {
-      // Who reads the end goes on reading the end.
-      const page = document.documentElement;
-      const isAtEnd = page.scrollTop > 0 && page.scrollTop + innerHeight > page.scrollHeight - 60;
-      for (const event of events) take(event);
-      if (isAtEnd) scrollTo(0, page.scrollHeight);
+      if (waiting.length === 0) requestAnimationFrame(draw);
+      waiting.push(...events);
     },
   };
 }
