@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ModelPair } from '../orchestrator/api.ts';
-import { keys } from '../orchestrator/keys.ts';
+import { keys, workspaceId } from '../orchestrator/keys.ts';
 import { openOdin } from '../orchestrator/odin.ts';
 import { connectRedis, type OdinRedis } from '../orchestrator/redis.ts';
 import { NO_USAGE } from '../shared/messages.ts';
@@ -80,18 +80,19 @@ async function run(watcher: Watcher): Promise<Turn> {
   const handle = await connectRedis({ home, notice: () => {} });
   const owner = await openOdin({ cwd, home, models: models() });
   const sids = Array.from({ length: SESSIONS }, () => owner.newSession());
+  const { pending } = keys.workspace(workspaceId(owner.root, handle.scope));
   const message = async (n: number, to: readonly string[]): Promise<unknown> =>
     Promise.all(to.map((sid) => owner.submit(sid, { mode: 'ask', body: `message ${n}` })));
   // Every session is there when the watching begins.
   await message(1, sids);
-  await allDone(handle.client, sids, 1);
+  await allDone(handle.client, pending);
   const server = watcher === 'nobody' ? null : await startServer(home, cwd);
   const leave = server === null ? async () => {} : await watch(watcher, server, sids);
   try {
     const before = await spent(handle.client, server);
     const since = performance.now();
     for (let n = 2; n <= 1 + MESSAGES; n++) await message(n, sids);
-    await allDone(handle.client, sids, 1 + MESSAGES);
+    await allDone(handle.client, pending);
     const seconds = (performance.now() - since) / 1000;
     const after = await spent(handle.client, server);
     const messages = SESSIONS * MESSAGES;
@@ -159,14 +160,9 @@ export function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Asked for with one short command, so that the asking is no load of its own. */
-async function allDone(redis: OdinRedis, sids: readonly string[], messages: number): Promise<void> {
-  const left = [...sids];
-  while (left.length > 0) {
-    const sid = left.at(-1) ?? '';
-    if (Number(await redis.hget(keys.session(sid).meta, 'cursor')) >= messages) left.pop();
-    else await delay(20);
-  }
+/** By the workspace: a session that is done may have moved to its file. */
+async function allDone(redis: OdinRedis, pending: string): Promise<void> {
+  while ((await redis.scard(pending)) > 0) await delay(20);
 }
 
 function models(): ModelPair {
