@@ -27,6 +27,8 @@ export async function finishCommand(
   const { exitCode, cwdAfter, outputPath, output, id } = result;
   const what = result.stopped === null ? INTERRUPTED[how] : 'Odin was interrupted while this ran.';
   const text = `${what}\n${commandText(result)}`;
+  // As without the interruption: what was stopped has failed.
+  if (result.stopped !== null) return fail('failed', result.stopped, scrub(text));
   const data = { id, exitCode, cwd: cwdAfter, outputPath, outputBytes: output.bytes };
   return ok({ text: scrub(text), description: `Exit ${exitCode}, after an interruption of Odin`, data });
 }

@@ -1,6 +1,8 @@
 // A command whose intent is in the journal without a result (DURABILITY 7): learn how it ended, wait for it, or prove that it
 // never ran and run it now. What it cannot know it says.
 
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandResult, StopReason } from '../../shared/exec-port.ts';
 import { isAlive } from '../process-identity.ts';
@@ -34,7 +36,7 @@ export async function resumeCommand(
 ): Promise<Resumed> {
   const { request, background, sandboxed } = intent;
   const ended = (how: How, dir: string): Resumed => {
-    const result = commandResult(dir, id, request, place.root, stopReasonOf(dir), 0);
+    const result = commandResult(dir, id, request, place.root, stopReasonOf(dir), ranMs(dir));
     return result === null ? { kind: 'unknown' } : { kind: 'ended', how, result };
   };
   const follow = (dir: string, started: Started, timeoutMs: number | null) =>
@@ -78,6 +80,12 @@ async function settledState(dir: string): Promise<ShimState> {
     state = shimState(dir);
   }
   return state;
+}
+
+/** From its start to its end, as the folder's files tell it. */
+function ranMs(dir: string): number {
+  const [start, end] = ['started', 'exit'].map((name) => statSync(join(dir, name), { throwIfNoEntry: false })?.mtimeMs);
+  return start === undefined || end === undefined ? 0 : Math.max(0, Math.round(end - start));
 }
 
 async function whenGone(runs: () => boolean): Promise<void> {
