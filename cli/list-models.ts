@@ -31,7 +31,7 @@ export async function listModels(
       if (provider.missingKey !== undefined)
         return none(`to use it: odin login ${provider.name}, or set ${provider.missingKey}`);
       const listed = await (await openProvider(provider)).listModels(signal);
-      if (!listed.ok) return none(listed.failure.message);
+      if (!listed.ok) return none(listed.failure.message.replace(`${provider.name}: `, ''));
       return { provider: provider.name, models: listed.value.map((name) => cleanLine(`${provider.name}/${name}`)) };
     }),
   );

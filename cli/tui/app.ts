@@ -24,6 +24,7 @@ import { createKeys } from './keys.ts';
 import { createSession, type SessionOnScreen } from './session.ts';
 import { createSlot, TYPING_MS } from './slot.ts';
 import { editorTheme, startingTheme, themeNamed } from './theme.ts';
+import { typeableKey } from './typeable.ts';
 import { EMPTY_VIEW, type NoteItem } from './view.ts';
 
 export interface App {
@@ -228,7 +229,8 @@ export function startApp(options: AppOptions): App {
   tui.addInputListener((data) => {
     if (isKeyRelease(data)) return undefined;
     lastKeyAt = Date.now();
-    return keys(data) ? { consume: true } : undefined;
+    if (slot.giveWay(data)) draw();
+    return keys(data) ? { consume: true } : { data: typeableKey(data) };
   });
 
   async function begin(): Promise<void> {

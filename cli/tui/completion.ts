@@ -19,7 +19,7 @@ export function createCompletion(
   let files: { readonly at: number; readonly paths: Promise<readonly string[]> } | null = null;
   const paths = (): Promise<readonly string[]> => {
     if (files === null || Date.now() - files.at > OLD_MS) {
-      files = { at: Date.now(), paths: listFiles().catch(() => []) };
+      files = { at: Date.now(), paths: listFiles().then(inOrder, () => []) };
     }
     return files.paths;
   };
@@ -36,7 +36,7 @@ export function createCompletion(
       const at = /(?:^|\s)@([^\s@]*)$/.exec(before);
       if (at === null) return null;
       const wanted = at[1] ?? '';
-      const known = (await paths()).filter((path) => NAMEABLE.test(path));
+      const known = await paths();
       if (signal.aborted) return null;
       const found = wanted === '' ? known : fuzzyFilter([...known], wanted, (path) => path);
       const items = found.slice(0, MAX_SHOWN).map((path) => ({ value: path, label: cleanLine(path) }));
@@ -53,6 +53,10 @@ export function createCompletion(
       /(?:^|\s)@[^\s@]*$/.test((lines[cursorLine] ?? '').slice(0, cursorCol)),
   };
 }
+
+/** What can be named, the shortest first: of those that match as well it is the likeliest. */
+const inOrder = (paths: readonly string[]): readonly string[] =>
+  paths.filter((path) => NAMEABLE.test(path)).sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
 
 const MAX_BYTES = 8 * 1024 * 1024;
 const LIST_TIMEOUT_MS = 5_000;

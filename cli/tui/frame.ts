@@ -33,7 +33,11 @@ export function createFrame({ version, cwd, theme, view, queue, standing }: Fram
       const { todos, agents, running } = view();
       const activity = activityLine(view(), theme(), width, Date.now());
       const team = running === null ? [] : agentLines(agents, theme(), width);
-      const above = [...todoLines(todos, theme(), width), ...team, ...(activity === '' ? [] : [activity])];
+      const above = [
+        ...todoLines(todos, theme(), width, running !== null),
+        ...team,
+        ...(activity === '' ? [] : [activity]),
+      ];
       return [...above, ...queueLines(queue(), theme(), width)];
     }),
     status: lines((width) => [statusLine(view(), standing(), theme(), width)]),

@@ -3,6 +3,7 @@
 import { matchesKey } from '@earendil-works/pi-tui';
 import { cleanLine } from '../../shared/clean-text.ts';
 import { type Desk, nextMode } from './desk.ts';
+import { typeable } from './typeable.ts';
 
 export interface KeysView {
   isRunning(): boolean;
@@ -69,7 +70,7 @@ export function createKeys(desk: Desk, view: KeysView): (data: string) => boolea
       return told(desk.odin.cancel(desk.session.sid(), 'Esc'));
     }
     if (editor.getText() === '' && isTwice('escape')) {
-      editor.setText(view.lastPrompt());
+      editor.setText(typeable(view.lastPrompt()));
       desk.redraw();
     } else if (editor.getText() === '' && view.lastPrompt() !== '') desk.hint('Esc again edits the last message');
     return true;

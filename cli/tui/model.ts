@@ -145,6 +145,13 @@ const startedTool = ({ op, tool, args, at }: EventOf<'ToolCallStart'>): ToolItem
   progress: [],
 });
 
+const ANSWERS: Readonly<Record<string, string>> = {
+  allow: 'yes',
+  allow_session: 'yes, for this session',
+  allow_always: 'yes, always',
+  deny: 'no',
+};
+
 function answered(view: View, event: EventOf<'PermissionAnswered'>): View {
   const question = view.questions.find(({ questionId }) => questionId === event.questionId);
   if (question === undefined) return view;
@@ -155,7 +162,7 @@ function answered(view: View, event: EventOf<'PermissionAnswered'>): View {
     ? addItem(next, {
         kind: 'note',
         tone: isNo ? 'warn' : 'dim',
-        text: `${event.decision.replace('_', ' for ')}, by ${event.by}: ${question.title}`,
+        text: `${event.by === 'terminal' ? 'you said' : `${event.by} said`} ${ANSWERS[event.decision] ?? event.decision}: ${question.title}`,
       })
     : next;
 }

@@ -44,9 +44,11 @@ export function createSession(
   let following: Promise<void> | null = null;
   let isReading = false;
   let quiet: NodeJS.Timeout | null = null;
+  const behind: [string, NoteItem['tone']][] = [];
 
   const isOver = () => {
     isReading = false;
+    for (const [text, tone] of behind.splice(0)) view = addNote(view, text, tone);
     onChange(null);
   };
   const fold = (event: StreamEvent) => {
@@ -81,6 +83,8 @@ export function createSession(
     if (!isSame) onChange(null);
   }
   function note(text: string, tone: NoteItem['tone'] = 'dim'): void {
+    // It is about what is on the screen by then.
+    if (isReading) return void behind.push([text, tone]);
     view = addNote(view, text, tone);
     onChange(null);
   }
@@ -98,6 +102,7 @@ export function createSession(
       sid = next;
       view = EMPTY_VIEW;
       queue = [];
+      behind.length = 0;
       isReading = !isNew;
       if (!isNew) {
         start();

@@ -109,6 +109,8 @@ export const markdownTheme = (
     code: theme.code,
     codeBlock: asIs,
     codeBlockBorder: theme.dim,
+    // What is wrapped would stand left of it.
+    codeBlockIndent: '',
     quote: theme.dim,
     quoteBorder: theme.dim,
     hr: theme.dim,

@@ -48,10 +48,15 @@ export function closeText(view: View): View {
     : view;
 }
 
-/** The answer stands there already when it was streamed or told as a step's text. */
+/** The answer stands there already when it was streamed or told as a step's text, or says in brackets what the error above it said. */
 export function withAnswer(view: View, answer: string): View {
   const texts = (view.turns.at(-1)?.items ?? []).filter((item) => item.kind === 'text').map(({ text }) => text);
-  const isShown = answer.trim() === '' || texts.some((_, from) => answer.startsWith(texts.slice(from).join('')));
+  const isTold = (view.turns.at(-1)?.items ?? []).some(
+    (item) =>
+      item.kind === 'note' && item.tone === 'bad' && answer.endsWith(`: ${item.text.replace(/^step \d+: /, '')}]`),
+  );
+  const isShown =
+    isTold || answer.trim() === '' || texts.some((_, from) => answer.startsWith(texts.slice(from).join('')));
   return isShown ? view : addItem(view, { kind: 'text', text: answer, isOpen: false });
 }
 

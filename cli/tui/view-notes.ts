@@ -58,7 +58,7 @@ export function told(view: View, event: Extract<StreamEvent, { readonly type: To
       return note('warn', `cancelling, asked by ${event.by}`, 'cancelling');
     case 'AgentError':
       return {
-        ...note('bad', `${event.step === 0 ? '' : `step ${event.step}: `}${event.code}: ${event.message}`),
+        ...note('bad', `${event.step === 0 ? '' : `step ${event.step}: `}${event.message}`),
         failed: event.code,
       };
   }

@@ -31,7 +31,7 @@ export interface ToolItem {
 
 export interface NoteItem {
   readonly kind: 'note';
-  /** table: lines that are cut, not wrapped. */
+  /** table: lines as they are, wrapped below their last column. */
   readonly tone: 'dim' | 'warn' | 'bad' | 'diff' | 'table';
   readonly text: string;
 }

@@ -5,6 +5,7 @@ import { UserError } from '../../../shared/outcome.ts';
 import { placeHere } from '../../place.ts';
 import type { Desk } from '../desk.ts';
 import { readHistory } from '../history.ts';
+import { typeable } from '../typeable.ts';
 import { basicCommands } from './basic.ts';
 import type { SlashCommand } from './command.ts';
 import { loginCommands } from './login.ts';
@@ -61,7 +62,7 @@ export function createCommands(desk: Desk): Commands {
     pastePicture: () => pastePicture(desk),
     async begin() {
       const { home } = placeHere(desk.options.env, desk.options.cwd);
-      for (const text of await readHistory(home)) desk.editor.addToHistory(text);
+      for (const text of await readHistory(home)) desk.editor.addToHistory(typeable(text));
     },
     ended: createPlanOffer(desk),
   };

@@ -5,6 +5,7 @@ import { UserError } from '../../../shared/outcome.ts';
 import type { QueuedMessage } from '../../../shared/state.ts';
 import { markOf } from '../../message-images.ts';
 import type { Desk } from '../desk.ts';
+import { typeable } from '../typeable.ts';
 import type { SlashCommand } from './command.ts';
 import { sendMessage } from './typed.ts';
 
@@ -32,6 +33,7 @@ async function showQueue(desk: Desk): Promise<void> {
       label: `${mode}  ${body}`.slice(0, 200),
       ...(steered === true ? { description: 'told with the next step' } : {}),
     })),
+    enter: 'edits',
     keys: {
       'ctrl+d': {
         label: 'Ctrl-D removes',
@@ -62,7 +64,7 @@ async function takeBack(desk: Desk, seq: number): Promise<void> {
   if (found === undefined) throw new UserError('this message has begun meanwhile');
   await odin.removeQueued(session.sid(), seq);
   desk.setMode(found.mode);
-  const body = withMarks(desk, found);
+  const body = typeable(withMarks(desk, found));
   editor.setText(editor.getText() === '' ? body : `${body}\n${editor.getText()}`);
   await session.refreshQueue();
   desk.redraw();

@@ -24,7 +24,7 @@ export function createAnswer(theme: Theme): Answer {
   };
   return {
     lines(text, width) {
-      return splitBlocks(cleanText(text)).flatMap((source, i) => {
+      return splitBlocks(cleanText(apart(text))).flatMap((source, i) => {
         const block = blockAt(i);
         if (block.text !== source || block.width !== width) {
           block.markdown.setText(source);
@@ -37,6 +37,11 @@ export function createAnswer(theme: Theme): Answer {
     },
   };
 }
+
+/** Terminals differ in how wide a joined emoji is, and a line of another width than thought breaks the screen: its parts stand side by side. */
+const apart = (text: string): string =>
+  text.includes(JOINER) ? text.replace(/(?<=\p{Emoji}\ufe0f?)\u200d(?=\p{Extended_Pictographic})/gu, '') : text;
+const JOINER = '\u200d';
 
 const FENCE = /^ {0,3}(```+|~~~+)/;
 /** A block begins here on its own: not indented, and no further item of a list. */

@@ -23,10 +23,11 @@ export function diffLines(
   width: number,
   margin: string,
   max = Number.POSITIVE_INFINITY,
+  whole = 'Ctrl-O',
 ): string[] {
   const shown = lines.slice(0, max).flatMap((line) => cutLines(line, width, margin, diffStyle(line, theme)));
   const rest = lines.length - max;
-  return rest > 0 ? [...shown, `${margin}${theme.dim(`… ${rest} more lines (Ctrl-O)`)}`] : shown;
+  return rest > 0 ? [...shown, `${margin}${theme.dim(`… ${rest} more lines (${whole})`)}`] : shown;
 }
 
 export function diffStyle(line: string, theme: Theme): (text: string) => string {

@@ -36,6 +36,17 @@ export function cutLines(
     .map((line) => guard(margin + paint(truncateToWidth(line, room, '…')), width));
 }
 
+/** A row of a table or a line of output: what has no room goes on below its last column. */
+export function rowLines(text: string, width: number): string[] {
+  const line = spread(cleanText(text)).trimEnd();
+  const room = Math.max(1, width - 2);
+  if (visibleWidth(line) <= room) return [guard(`  ${line}`, width)];
+  const [head = ''] = /^(?:.*\S)? {2,}(?=\S)/.exec(`${line.slice(0, Math.floor(room / 2))}x`) ?? [];
+  const column = visibleWidth(head);
+  const [first = '', ...rest] = wrapped(line.slice(head.length), width, ' '.repeat(2 + column));
+  return [guard(`  ${head}${first.trimStart()}`, width), ...rest];
+}
+
 /** One line of parts, the first the most important: what has no room is left out from the end. */
 export function fitParts(parts: readonly string[], width: number, separator: string): string {
   const kept: string[] = [];

@@ -52,7 +52,7 @@ export class PermissionDialog implements Component, Focusable {
       ...(rule === null
         ? []
         : [{ key: 'a', label: `yes, always (${cleanLine(rule, 60)})`, decision: 'allow_always' } as const]),
-      { key: 'n', label: 'no', decision: 'deny' },
+      { key: 'n', label: 'no (Esc)', decision: 'deny' },
       { key: 'w', label: 'no, and say why', decision: 'word' },
     ];
   }

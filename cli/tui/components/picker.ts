@@ -12,7 +12,7 @@ import {
 } from '@earendil-works/pi-tui';
 import { cleanLine } from '../../../shared/clean-text.ts';
 import { selectTheme, type Theme } from '../theme.ts';
-import { guard } from './lines.ts';
+import { guard, wrapped } from './lines.ts';
 
 export interface PickerOptions {
   readonly title: string;
@@ -21,6 +21,8 @@ export interface PickerOptions {
   readonly rows: () => number;
   /** Keys besides Enter and Esc: what they are for, shown below the list. They act on the selected item. */
   readonly keys?: Readonly<Record<string, { readonly label: string; readonly act: (value: string) => void }>>;
+  /** What Enter does; else it chooses. */
+  readonly enter?: string;
   onPick(value: string): void;
   onCancel(): void;
 }
@@ -55,7 +57,7 @@ export class Picker implements Component, Focusable {
   invalidate(): void {}
 
   render(width: number): string[] {
-    const { title, theme, keys = {} } = this.#options;
+    const { title, theme, keys = {}, enter = 'chooses' } = this.#options;
     const bar = ` ${theme.accent('│')} `;
     const room = Math.max(10, width - 3);
     this.#filter.focused = this.focused;
@@ -64,7 +66,7 @@ export class Picker implements Component, Focusable {
       guard(bar + theme.bold(cleanLine(title)), width),
       ...(this.#isLong ? this.#filter.render(Math.max(1, width - 3)).map((line) => bar + line) : []),
       ...this.#list.render(room).map((line) => guard(bar + line, width)),
-      guard(bar + theme.dim(`Enter chooses · Esc leaves${more.join('')}`), width),
+      ...wrapped(`Enter ${enter} · Esc leaves${more.join('')}`, width, bar, theme.dim),
     ];
   }
 

@@ -11,11 +11,15 @@ const MAX_TODOS = 8;
 const MAX_QUEUED = 5;
 const MAX_AGENTS = 10;
 
-/** Empty when all is done or there is none. Of a long list, the part around what is being done. */
-export function todoLines(todos: readonly Todo[], theme: Theme, width: number): string[] {
+/** Empty when all is done or there is none. Of a long list, the part around what is being done; while nothing runs, that alone. */
+export function todoLines(todos: readonly Todo[], theme: Theme, width: number, isRunning = true): string[] {
   const done = todos.filter(({ status }) => status === 'completed').length;
   if (todos.length === 0 || done === todos.length) return [];
   const current = todos.findIndex(({ status }) => status !== 'completed');
+  if (!isRunning) {
+    const next = cleanLine(todos[current]?.content ?? '', 200);
+    return [guard(` ${theme.dim(`todos ${done} of ${todos.length}, next: ${next}`)}`, width)];
+  }
   const from = Math.max(0, Math.min(current - 2, todos.length - MAX_TODOS));
   const shown = todos.slice(from, from + MAX_TODOS);
   const styles = { pending: (text: string) => text, in_progress: theme.accent, completed: theme.dim };
@@ -28,6 +32,8 @@ export function todoLines(todos: readonly Todo[], theme: Theme, width: number): 
   ];
 }
 
+const QUEUE_KEYS = ['Alt-Up edits the last one', '/queue shows all', 'Ctrl-S says the first one now'];
+
 export function queueLines(queue: readonly QueuedMessage[], theme: Theme, width: number): string[] {
   const lines = queue
     .slice(0, MAX_QUEUED)
@@ -39,10 +45,7 @@ export function queueLines(queue: readonly QueuedMessage[], theme: Theme, width:
     );
   const rest = queue.length - MAX_QUEUED;
   if (rest > 0) lines.push(guard(theme.dim(`   … ${rest} more`), width));
-  if (queue.length > 0)
-    lines.push(
-      guard(theme.dim('   Alt-Up edits the last one · Ctrl-S says the first one now · /queue shows all'), width),
-    );
+  if (queue.length > 0) lines.push(`   ${fitParts(QUEUE_KEYS, width - 3, theme.dim(' · '))}`);
   return lines;
 }
 

@@ -22,7 +22,8 @@ export function activityLine(view: View, theme: Theme, width: number, now: numbe
   const parts = [
     `${theme.accent(frame)} ${cleanLine(waits)}`,
     theme.dim(took === '0 ms' ? '0 s' : took),
-    theme.dim('Esc interrupts'),
+    // A question has the keys.
+    view.questions.length > 0 ? '' : theme.dim('Esc interrupts'),
   ];
   return guard(` ${fitParts(parts, width - 1, theme.dim(' · '))}`, width);
 }

@@ -19,7 +19,11 @@ export function toolLines(tool: ToolItem, theme: Theme, width: number, isOpen: b
   const change = tool.status === 'running' || tool.status === 'ok' ? changeOf(tool.tool, tool.args) : null;
   const lines = [guard(`  ${headOf(tool, theme)}`, width)];
   if (change !== null && change.length > 0) {
-    lines.push(...diffLines(change, theme, width, margin, isOpen ? MAX_OPEN : MAX_DIFF));
+    lines.push(
+      ...(isOpen
+        ? diffLines(change, theme, width, margin, MAX_OPEN, '/diff shows all')
+        : diffLines(change, theme, width, margin, MAX_DIFF)),
+    );
   }
   if (tool.status === 'running') {
     lines.push(...tool.progress.flatMap((line) => cutLines(line, width, margin, theme.dim)));

@@ -7,7 +7,7 @@ import type { Theme } from '../theme.ts';
 import type { Item, NoteItem, TextItem, Turn, View } from '../view.ts';
 import { type Answer, createAnswer } from './answer.ts';
 import { diffLines } from './diff-lines.ts';
-import { cutLines, guard, wrapped } from './lines.ts';
+import { guard, rowLines, wrapped } from './lines.ts';
 import { toolLines } from './tool-lines.ts';
 
 const THINKING_LINES = 3;
@@ -69,14 +69,14 @@ export class Transcript implements Component {
     const kept = this.#turns.get(turn);
     if (kept?.width === width) return kept.lines;
     const lines = turn.seq === 0 ? [] : [...promptLines(turn, this.#theme, width), ''];
-    let before: Item['kind'] | null = null;
+    let before: Item | null = null;
     for (const [i, item] of turn.items.entries()) {
       const drawn = this.#item(item, `${turn.seq}.${i}`, width);
       if (drawn.length === 0) continue;
       // Calls and notes stand together; texts have air.
-      if (before !== null && (hasAir(item.kind) || hasAir(before))) lines.push('');
+      if (before !== null && (hasAir(item) || hasAir(before))) lines.push('');
       for (const line of drawn) lines.push(line);
-      before = item.kind;
+      before = item;
     }
     lines.push('');
     this.#turns.set(turn, { width, lines });
@@ -114,7 +114,8 @@ function promptLines({ mode, body, images = [] }: Turn, theme: Theme, width: num
   ];
 }
 
-const hasAir = (kind: Item['kind']): boolean => kind === 'text' || kind === 'word';
+const hasAir = (item: Item): boolean =>
+  item.kind === 'text' || item.kind === 'word' || (item.kind === 'note' && item.text.includes('\n'));
 
 function wordLines(text: string, theme: Theme, width: number): string[] {
   const [first = '', ...rest] = wrapped(cleanText(text).trim(), width, `${MARGIN}  `, theme.bold);
@@ -123,7 +124,7 @@ function wordLines(text: string, theme: Theme, width: number): string[] {
 
 function noteLines({ tone, text }: NoteItem, theme: Theme, width: number): string[] {
   if (tone === 'diff') return diffLines(text.split('\n'), theme, width, MARGIN);
-  if (tone === 'table') return cutLines(text, width, MARGIN);
+  if (tone === 'table') return text.split('\n').flatMap((line) => rowLines(line, width));
   const marks = { dim: '', warn: '! ', bad: '✗ ' } as const;
   return wrapped(`${marks[tone]}${text}`, width, MARGIN, theme[tone]);
 }

@@ -14,7 +14,7 @@ test('G1: an answer streams in as Markdown, a call is one line, and the line bel
     const shown = await screen.until(/completed · 2 steps/);
     expect(shown).toMatch(/ask ❯ what is in a\.txt\n\n {2}I look\.\n\n {2}✓ ReadFile a\.txt → 3 lines \(\d/);
     expect(shown).toMatch(
-      /Found\n\n {2}It says one:\n\n {2}- two\n {2}- three\n\n {2}```ts\n {4}const x = 1;\n {2}```/,
+      /Found\n\n {2}It says one:\n\n {2}- two\n {2}- three\n\n {2}```ts\n {2}const x = 1;\n {2}```/,
     );
     expect(shown.split('\n').at(-1)).toMatch(/^ ask · scripted · .*exploring/);
   });
@@ -80,7 +80,7 @@ test('G6, O23, O24: a question says what, why and who asks; letters meant for th
     screen.type('n');
     const shown = await screen.until(/completed · 2 steps/);
     expect(shown).toMatch(/✗ LS \/proc\/1 → refused/);
-    expect(shown).toContain('deny, by terminal: ');
+    expect(shown).toContain('you said no: ');
   });
 });
 
@@ -93,7 +93,7 @@ test('O24: a question that is answered elsewhere closes by itself', async () => 
     const odin = await world.open({ models: false });
     const [question] = await odin.questions();
     await odin.answer(question?.id ?? '', 'deny', { by: 'odin answer' });
-    await screen.until(/deny, by odin answer[^]*completed · 2 steps/);
+    await screen.until(/odin answer said no[^]*completed · 2 steps/);
   });
 });
 

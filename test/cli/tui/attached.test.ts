@@ -53,7 +53,7 @@ test('O6, O24, G6, E11: attached to another process the interface streams, queue
       const client = await world.open({ models: false });
       const [question] = await client.questions();
       await client.answer(question?.id ?? '', 'deny', { by: 'odin answer' });
-      await screen.until(/deny, by odin answer/);
+      await screen.until(/odin answer said no/);
       await until(() => asked.count === 3);
       expect(world.server.requests.at(-1)?.body).toContain('The user says, while you work: look at 1 too');
 

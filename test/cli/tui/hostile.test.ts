@@ -10,6 +10,7 @@ import { Transcript } from '../../../cli/tui/components/transcript.ts';
 import { loadHighlighter } from '../../../cli/tui/highlight.ts';
 import { addNote, reduce } from '../../../cli/tui/model.ts';
 import { themeNamed } from '../../../cli/tui/theme.ts';
+import { typeable, typeableKey } from '../../../cli/tui/typeable.ts';
 import { EMPTY_VIEW, type View } from '../../../cli/tui/view.ts';
 import type { StreamEvent } from '../../../shared/stream-events.ts';
 import { printedSeed, randomFrom } from '../../support/seed.ts';
@@ -129,6 +130,17 @@ test('G1: no sequence of a model, a tool, a file name or a question gets to the 
     transcript.toggle();
     expectHarmless(transcript.render(60), 60);
   }
+});
+
+test('G1: nothing that controls a terminal gets into the editor, by a paste, out of the queue or the history', () => {
+  for (const evil of ATTACKS) {
+    expect(typeable(`a ${evil}\n\tb`)).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/);
+    const pasted = typeableKey(`\u001b[200~a ${evil}\u001b[201~`);
+    expect(pasted.slice(6, -6)).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/);
+  }
+  expect(typeable('文字 👨‍👩‍👧\n\tb')).toBe('文字 👨‍👩‍👧\n\tb');
+  expect(typeableKey('\u001b[200~a\u001b[106;5ub\u001b[201~')).toBe('\u001b[200~a\nb\u001b[201~');
+  for (const key of ['\u001b[A', '\u0003', '\u001b[200~part of a paste']) expect(typeableKey(key)).toBe(key);
 });
 
 test('G6: a question hides nothing of what it is about, however long its lines are, a diff or what looks like one', () => {
