@@ -4,12 +4,13 @@
 
 import { REMOTE_SCRIPTS, type RemoteScripts } from './agents/remote/scripts.ts';
 import { BATCH_SCRIPTS, type BatchScripts } from './batch/scripts.ts';
+import { JOB_SCRIPTS, type JobScripts } from './jobs/scripts.ts';
 import { LIMIT_SCRIPTS, type LimitScripts } from './provider-limits/scripts.ts';
 
 type ScriptArg = string | number;
 type Script<Reply> = (keys: readonly string[], args: readonly ScriptArg[]) => Promise<Reply>;
 
-export interface OdinScripts extends BatchScripts, LimitScripts, RemoteScripts {
+export interface OdinScripts extends BatchScripts, JobScripts, LimitScripts, RemoteScripts {
   readonly oenq: Script<readonly [string, ...(string | number)[]]>;
   readonly oclaim: Script<readonly [string, ...unknown[]]>;
   readonly oappend: Script<readonly [string]>;
@@ -24,6 +25,8 @@ export interface OdinScripts extends BatchScripts, LimitScripts, RemoteScripts {
   readonly oremove: Script<'ok' | 'changed' | 'gone'>;
   readonly oleave: Script<number>;
   readonly olease: Script<readonly ['ok', number] | readonly ['held', string, string, string]>;
+  /** Its number of keys comes first. */
+  readonly orenew: (count: number, ...parts: Parameters<Script<void>>) => Promise<readonly number[]>;
   readonly odrop: Script<number>;
 }
 
@@ -305,6 +308,17 @@ redis.call('HSET', KEYS[1], 'id', ARGV[1], 'who', ARGV[2], 'beat', ARGV[3])
 return {'ok', redis.call('SCARD', KEYS[2])}
 `;
 
+// orenew: a process that owns workspaces can still run them; for each of them.   KEYS ws owner...   ARGV id, number of this sign of life...
+// -> 1, or 0 when it is not known as the owner any more...
+const ORENEW = `
+local held = {}
+for i = 1, #KEYS do
+  held[i] = redis.call('HGET', KEYS[i], 'id') == ARGV[2 * i - 1] and 1 or 0
+  if held[i] == 1 then redis.call('HSET', KEYS[i], 'beat', ARGV[2 * i]) end
+end
+return held
+`;
+
 // odrop: a process that owned the workspace does so no longer.   KEYS ws owner   ARGV id   -> 1, or 0 when another one has it
 const ODROP = `
 if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 0 end
@@ -314,6 +328,7 @@ return redis.call('DEL', KEYS[1])
 /** For ioredis' `scripts` option, so that duplicates of a connection have them too. */
 export const SCRIPTS = {
   ...BATCH_SCRIPTS,
+  ...JOB_SCRIPTS,
   ...LIMIT_SCRIPTS,
   ...REMOTE_SCRIPTS,
   oenq: { numberOfKeys: 5, lua: OENQ },
@@ -330,5 +345,6 @@ export const SCRIPTS = {
   oremove: { numberOfKeys: 9, lua: OREMOVE },
   oleave: { numberOfKeys: 2, lua: OLEAVE },
   olease: { numberOfKeys: 2, lua: OLEASE },
+  orenew: { lua: ORENEW },
   odrop: { numberOfKeys: 1, lua: ODROP },
 } as const;

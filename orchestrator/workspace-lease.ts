@@ -8,6 +8,7 @@ import { ulid } from '../shared/ids.ts';
 import { Fenced } from '../shared/ports.ts';
 import { endProcess } from './end-process.ts';
 import { keys } from './keys.ts';
+import { leaseRounds } from './lease-rounds.ts';
 import type { Log } from './log.ts';
 import { isAlive, type ProcessIdentity, selfIdentity, selfPlace } from './process-identity.ts';
 import type { OdinRedis } from './redis.ts';
@@ -69,6 +70,7 @@ export async function takeLease(
 ): Promise<Taken> {
   const id = ulid();
   const { owner, pending } = keys.workspace(ws);
+  const rounds = leaseRounds(redis, leaseMs / TICKS);
   let beat = 0;
   let helper: ProcessIdentity | null = null;
   let waiting = 0;
@@ -86,6 +88,12 @@ export async function takeLease(
     }
     const holder = holderOf(reply[1], reply[2], reply[3]);
     return holder.id !== replaces && (await isGone(holder)) ? beatOnce(holder.id) : holder;
+  };
+
+  /** Null: it is ours still. What is not known as ours any more is looked into. */
+  const beatAgain = async (): Promise<Holder | null> => {
+    beat += 1;
+    return (await rounds.renew(owner, id, beat)) ? null : beatOnce('');
   };
 
   /** The kernel frees the lock of a process that dies a moment before that one is dead to us. */
@@ -109,7 +117,7 @@ export async function takeLease(
 
   const lose = (): void => {
     state = 'lost';
-    clearInterval(timer);
+    leaveRounds();
     events.onLost();
   };
   const renewed = (at: number): void => {
@@ -118,10 +126,10 @@ export async function takeLease(
     state = 'ours';
     events.onBack();
   };
-  const renewOnce = async (): Promise<void> => {
+  const renewOnce = async (beatWith: () => Promise<Holder | null>): Promise<void> => {
     const at = performance.now();
     try {
-      const other = await beatOnce('');
+      const other = await beatWith();
       if (state === 'lost' || state === 'dropped') return;
       if (other === null) renewed(at);
       else lose();
@@ -130,8 +138,8 @@ export async function takeLease(
       if (pauseReason(error) !== null && state !== 'lost' && state !== 'dropped') renewed(at);
     }
   };
-  const renew = (): Promise<void> => {
-    renewing ??= renewOnce().finally(() => {
+  const renew = (beatWith = () => beatOnce('')): Promise<void> => {
+    renewing ??= renewOnce(beatWith).finally(() => {
       renewing = null;
     });
     return renewing;
@@ -150,9 +158,10 @@ export async function takeLease(
       events.log('the workspace could not be renewed', { forMs: Math.round(now - renewedAt) });
       events.onDoubt();
     }
-    if (now - renewedAt > leaseMs / RENEWALS) void renew();
+    // After a stop it may be another's, and that is to be known at once.
+    if (now - renewedAt > leaseMs / RENEWALS) void (wasStopped ? renew() : renew(beatAgain));
   };
-  const timer = setInterval(tick, leaseMs / TICKS).unref();
+  const leaveRounds = rounds.join(tick);
 
   return {
     status: 'ok',
@@ -173,7 +182,7 @@ export async function takeLease(
       async drop() {
         if (state === 'lost' || state === 'dropped') return;
         state = 'dropped';
-        clearInterval(timer);
+        leaveRounds();
         // With Redis away it would wait for ever; the next owner then finds this process gone.
         await Promise.race([redis.odrop([owner], [id]).catch(() => {}), soon(DROP_MS)]);
       },

@@ -40,6 +40,8 @@ const stateOf = ({ endedAt, cancelled, running }: BatchStatus): string =>
   endedAt !== null ? 'done' : cancelled ? 'cancelling' : running > 0 ? 'running' : 'waiting';
 
 const SHOWN = 20;
+const AT_ONCE = 500;
+const WHY_CANCELLED = 'The batch was cancelled before it began.';
 
 /** The exit code says how the batch has ended; while it goes on it is 0. */
 export async function batchStatus(wanted: string, { json }: { readonly json?: boolean }): Promise<number> {
@@ -50,7 +52,9 @@ export async function batchStatus(wanted: string, { json }: { readonly json?: bo
     if (json === true) process.stdout.write(jsonLine(status));
     else {
       process.stdout.write(`${progressLine(status, null, false)}\n${countsText(status)}\n`);
-      const bad = (await sortedResults(store, bid)).filter(({ result }) => result.status !== 'completed');
+      const isBad = doneOf(status) > status.counts.completed;
+      const ended = isBad ? await sortedResults(store, bid) : [];
+      const bad = ended.filter(({ result }) => result.status !== 'completed');
       for (const { result } of bad.slice(0, SHOWN)) {
         process.stdout.write(`  ${result.id}  ${result.status}  ${cleanLine(result.answer, 100)}\n`);
       }
@@ -70,8 +74,10 @@ export async function cancelBatch(wanted: string): Promise<number> {
     }
     await store.markCancelled(bid);
     const items = await store.todo(bid);
-    for (const task of await store.tasksOf(bid, items)) {
-      if (task) await store.skip(bid, task, 'cancelled', 'cancelled', 'The batch was cancelled before it began.');
+    for (let at = 0; at < items.length; at += AT_ONCE) {
+      const tasks = await store.tasksOf(bid, items.slice(at, at + AT_ONCE));
+      const skip = (task: Task) => store.skip(bid, task, 'cancelled', 'cancelled', WHY_CANCELLED);
+      await Promise.all(tasks.filter((task) => task !== null).map(skip));
     }
     const after = await store.status(bid);
     const running = after?.running ?? 0;

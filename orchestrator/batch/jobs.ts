@@ -4,7 +4,7 @@
 import * as z from 'zod';
 import { type JobQueue, type NewJob, openJobQueue } from '../jobs/job-queue.ts';
 import type { Access } from '../jobs/workers.ts';
-import { batchQueue } from '../keys.ts';
+import { batchQueue, PREFIX } from '../keys.ts';
 import type { Log } from '../log.ts';
 import type { RedisHandle } from '../redis.ts';
 import { type BatchStore, taskHash } from './store.ts';
@@ -59,6 +59,7 @@ const openBatchQueue = (
 /** BullMQ takes 1 for the first; what is written by people goes up with importance. */
 const priorityOf = ({ priority }: Task): number => 1_001 - priority;
 
+/** Its id is known to obmissing too. */
 const jobOf = (bid: string, task: Task, gen: number, job: number): NewJob => ({
   id: `${bid}_${task.id}_${gen}_${job}`,
   data: { bid, item: task.id, gen, hash: taskHash(task) },
@@ -77,48 +78,101 @@ export async function addJobs(
 ): Promise<void> {
   const wanted = items ?? (await store.todo(bid));
   for (let at = 0; at < wanted.length; at += CHUNK) {
-    const ids = wanted.slice(at, at + CHUNK);
-    const [tasks, marks, results] = await Promise.all([
-      store.tasksOf(bid, ids),
-      store.marks(bid, ids),
-      store.results(bid, ids),
-    ]);
-    const jobs = new Map<JobQueue<BatchJob>, NewJob[]>();
-    for (const [i, task] of tasks.entries()) {
-      const mark = marks[i];
-      if (task === null || task === undefined || mark === undefined || results[i]) continue;
-      if (!(await canRun(store, queueOf, bid, task))) continue;
-      const queue = await queueOf(task.root, accessOf(task));
-      let { job } = mark;
-      if (!fresh) {
-        const state = await queue.stateOf(jobOf(bid, task, mark.gen, job).id);
-        if (state === 'waits' || state === 'runs') continue;
-        if (state === 'ended') {
-          // It may have ended since the results were read, as jobs should.
-          if ((await store.results(bid, [task.id]))[0]) continue;
-          job = await store.nextJob(bid, task.id, job);
-        }
-      }
-      jobs.set(queue, [...(jobs.get(queue) ?? []), jobOf(bid, task, mark.gen, job)]);
-    }
-    for (const [queue, added] of jobs) await queue.add(added);
+    await addSome(store, queueOf, bid, wanted.slice(at, at + CHUNK), fresh);
   }
+}
+
+/** As addJobs, for those that have no job in the queues of these projects: of thousands of others nobody reads the tasks. */
+export async function addMissingJobs(
+  store: BatchStore,
+  queueOf: QueueOf,
+  bid: string,
+  projects: Iterable<string>,
+): Promise<void> {
+  const queues = [...projects].flatMap((root) =>
+    (['edit', 'read'] as const).map((access) => `${PREFIX}:${batchQueue(root, access)}:`),
+  );
+  await addJobs(store, queueOf, bid, { items: await store.missing(bid, queues) });
 }
 
 const CHUNK = 500;
 
-/** Whether all that it waits for is completed. When one of them has ended otherwise, the task ends here. */
-async function canRun(store: BatchStore, queueOf: QueueOf, bid: string, task: Task): Promise<boolean> {
-  if (task.needs.length === 0) return true;
-  const results = await store.results(bid, task.needs);
-  const bad = results.find((result) => result !== null && result.status !== 'completed');
-  if (bad) {
-    const why = `It waits for "${bad.id}", which ended as ${bad.status}.`;
-    const verdict = await store.skip(bid, task, 'skipped', 'dependency', why);
-    if (verdict === 'ok' || verdict === 'last') await followOn(store, queueOf, bid, task.id);
-    return false;
+interface Open {
+  readonly task: Task;
+  readonly gen: number;
+  readonly job: number;
+}
+
+async function addSome(
+  store: BatchStore,
+  queueOf: QueueOf,
+  bid: string,
+  ids: readonly string[],
+  fresh: boolean,
+): Promise<void> {
+  const [tasks, marks, results] = await Promise.all([
+    store.tasksOf(bid, ids),
+    store.marks(bid, ids),
+    store.results(bid, ids),
+  ]);
+  const open = tasks.flatMap((task, i): readonly Open[] => {
+    const mark = marks[i];
+    return task && mark && !results[i] ? [{ task, ...mark }] : [];
+  });
+  const jobs = new Map<JobQueue<BatchJob>, Open[]>();
+  for (const one of await thatCanRun(store, queueOf, bid, open)) {
+    const queue = await queueOf(one.task.root, accessOf(one.task));
+    const some = jobs.get(queue) ?? [];
+    some.push(one);
+    jobs.set(queue, some);
   }
-  return results.every((result) => result !== null);
+  for (const [queue, some] of jobs) {
+    const without = fresh ? some : await withoutJob(store, queue, bid, some);
+    await queue.add(without.map(({ task, gen, job }) => jobOf(bid, task, gen, job)));
+  }
+}
+
+/** Those whose job is not there. One whose job is over without a result gets another. */
+async function withoutJob(
+  store: BatchStore,
+  queue: JobQueue<BatchJob>,
+  bid: string,
+  open: readonly Open[],
+): Promise<readonly Open[]> {
+  const states = await queue.statesOf(open.map(({ task, gen, job }) => jobOf(bid, task, gen, job).id));
+  const ended = open.filter((_, i) => states[i] === 'ended');
+  // It may have ended since the results were read, as jobs should.
+  const results = await store.results(
+    bid,
+    ended.map(({ task }) => task.id),
+  );
+  const again = ended
+    .filter((_, i) => !results[i])
+    .map(async (one) => ({ ...one, job: await store.nextJob(bid, one.task.id, one.job) }));
+  return [...open.filter((_, i) => states[i] === 'absent'), ...(await Promise.all(again))];
+}
+
+/** Those whose needs are all completed. One that needs what has ended otherwise ends here. */
+async function thatCanRun(
+  store: BatchStore,
+  queueOf: QueueOf,
+  bid: string,
+  open: readonly Open[],
+): Promise<readonly Open[]> {
+  const needs = [...new Set(open.flatMap(({ task }) => task.needs))];
+  const found = await store.results(bid, needs);
+  const results = new Map(needs.map((need, i) => [need, found[i] ?? null]));
+  const able: Open[] = [];
+  for (const one of open) {
+    const own = one.task.needs.map((need) => results.get(need) ?? null);
+    const bad = own.find((result) => result !== null && result.status !== 'completed');
+    if (bad) {
+      const why = `It waits for "${bad.id}", which ended as ${bad.status}.`;
+      const verdict = await store.skip(bid, one.task, 'skipped', 'dependency', why);
+      if (verdict === 'ok' || verdict === 'last') await followOn(store, queueOf, bid, one.task.id);
+    } else if (own.every((result) => result !== null)) able.push(one);
+  }
+  return able;
 }
 
 /** An item has its result: those that waited for it alone can run. */

@@ -10,7 +10,7 @@ import { openHeavyPool } from '../pool.ts';
 import { isAlive, selfIdentity, selfPlace } from '../process-identity.ts';
 import { type Allowance, openAllowance } from './allowance.ts';
 import { repositoryOf } from './git.ts';
-import { accessOf, addJobs, type BatchJob, followOn, openBatchQueues } from './jobs.ts';
+import { accessOf, addMissingJobs, type BatchJob, followOn, openBatchQueues } from './jobs.ts';
 import { clearLeftovers } from './leftovers.ts';
 import { openPatchShell } from './patch-shell.ts';
 import { runTask, type TaskEnd } from './run-task.ts';
@@ -204,9 +204,16 @@ export async function startBatchRunner(options: RunnerOptions): Promise<JobRunne
 
   /** What dead processes of this machine held waits again at once, not only when their locks have run out. */
   const sweep = async () => {
+    const alive = new Map<string, boolean>();
+    const isDead = (run: ItemRun): boolean => {
+      if (run.worker === id || run.host !== selfPlace()) return false;
+      const lives = alive.get(run.worker) ?? isAlive(run);
+      alive.set(run.worker, lives);
+      return !lives;
+    };
     for (const { bid, running: some } of await openBatches()) {
       if (some === 0) continue;
-      const runs = [...(await store.runs(bid))].filter(([, run]) => run.host === selfPlace() && !isAlive(run));
+      const runs = [...(await store.runs(bid))].filter(([, run]) => isDead(run));
       const tasks = await store.tasksOf(
         bid,
         runs.map(([item]) => item),
@@ -219,7 +226,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<JobRunne
   };
 
   const reconcile = async () => {
-    for (const { bid } of await openBatches()) await addJobs(store, queueOf, bid);
+    for (const { bid } of await openBatches()) await addMissingJobs(store, queueOf, bid, options.projects.keys());
   };
 
   const pollCancels = async () => {

@@ -12,6 +12,7 @@ export interface BatchScripts {
   readonly obrelease: Script<number>;
   readonly obretry: Script<number>;
   readonly oballow: Script<string>;
+  readonly obmissing: Script<readonly [string, ...string[]]>;
   readonly obbeat: Script<readonly string[]>;
 }
 
@@ -106,6 +107,24 @@ redis.call('HINCRBYFLOAT', KEYS[1], ARGV[1], string.format('%.12f', piece))
 return string.format('%.12f', piece)
 `;
 
+// obmissing: the next of a batch's items that are not done, and that have no job that waits or runs in any of these queues.
+// KEYS todo, marks   ARGV cursor, batch, what the keys of a queue begin with...   -> the next cursor, '0' when there are no more, item...
+const OBMISSING = `
+local found = redis.call('SSCAN', KEYS[1], ARGV[1], 'COUNT', 500)
+local missing = {found[1]}
+for _, item in ipairs(found[2]) do
+  local m = redis.call('HMGET', KEYS[2], 'g:' .. item, 'j:' .. item)
+  local id = ARGV[2] .. '_' .. item .. '_' .. (m[1] or '0') .. '_' .. (m[2] or '0')
+  local open = false
+  for i = 3, #ARGV do
+    open = open or (redis.call('EXISTS', ARGV[i] .. id) == 1 and not redis.call('ZSCORE', ARGV[i] .. 'completed', id)
+      and not redis.call('ZSCORE', ARGV[i] .. 'failed', id))
+  end
+  if not open then missing[#missing + 1] = item end
+end
+return missing
+`;
+
 // obbeat: a worker is alive, by Redis' clock, so that no two machines' clocks need agree; those that were silent for long are forgotten.
 // KEYS workers, beats   ARGV worker or '', what it is, milliseconds after which one is forgotten
 // -> worker, what it is, milliseconds since its last beat...
@@ -139,5 +158,6 @@ export const BATCH_SCRIPTS = {
   obrelease: { numberOfKeys: 2, lua: OBRELEASE },
   obretry: { numberOfKeys: 8, lua: OBRETRY },
   oballow: { numberOfKeys: 1, lua: OBALLOW },
+  obmissing: { numberOfKeys: 2, lua: OBMISSING },
   obbeat: { numberOfKeys: 2, lua: OBBEAT },
 } as const;

@@ -203,6 +203,18 @@ export function openBatchStore(redis: OdinRedis) {
 
     todo: (bid: string): Promise<readonly string[]> => redis.smembers(keys.batch(bid).todo),
 
+    /** Those that are not done and have no job in any of these queues, as their keys begin. */
+    async missing(bid: string, queues: readonly string[]): Promise<readonly string[]> {
+      const { todo, marks } = keys.batch(bid);
+      const missing = new Set<string>();
+      for (let cursor = ''; cursor !== '0'; ) {
+        const [next, ...items] = await redis.obmissing([todo, marks], [cursor || '0', bid, ...queues]);
+        for (const item of items) missing.add(item);
+        cursor = next;
+      }
+      return [...missing];
+    },
+
     items: (bid: string): Promise<readonly string[]> => redis.hkeys(keys.batch(bid).items),
 
     async dependents(bid: string, item: string): Promise<readonly string[]> {

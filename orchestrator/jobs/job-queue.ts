@@ -2,7 +2,7 @@
 // it names. Jobs that are not ours are refused and told of; the lock of one that runs is watched as in ../queue.ts.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Job, JobState, Queue, Worker } from 'bullmq';
+import type { Job, Queue, Worker } from 'bullmq';
 import type * as z from 'zod';
 import type { JsonObject } from '../../shared/json.ts';
 import { Fenced } from '../../shared/ports.ts';
@@ -26,11 +26,14 @@ export interface TakenJob<T> {
 /** done: the job is over. back: it waits again, for whoever comes. */
 export type JobProcessor<T> = (job: TakenJob<T>, signal: AbortSignal) => Promise<'done' | 'back'>;
 
+/** open: it waits or runs. ended: it was there and is over. */
+export type JobState = (typeof STATES)[number];
+const STATES = ['absent', 'open', 'ended'] as const;
+
 export interface JobQueue<T> {
   /** Adds those that are not there yet. */
   add(jobs: readonly NewJob[]): Promise<void>;
-  /** ended: it was there and is over. */
-  stateOf(id: string): Promise<'absent' | 'waits' | 'runs' | 'ended'>;
+  statesOf(ids: readonly string[]): Promise<readonly JobState[]>;
   /** Begins to run jobs. The signal aborts with Fenced when somebody else may have the job. */
   work(processor: JobProcessor<T>, concurrency: number): void;
   /** A job whose process is dead waits again. */
@@ -155,12 +158,11 @@ export async function openJobQueue<T>(handle: RedisHandle, options: JobQueueOpti
       }
     },
 
-    async stateOf(id) {
-      const job = await queue.getJob(id);
-      if (!job) return 'absent';
-      const state: JobState | 'unknown' = await job.getState();
-      if (state === 'completed' || state === 'failed') return 'ended';
-      return state === 'active' ? 'runs' : state === 'unknown' ? 'absent' : 'waits';
+    async statesOf(ids) {
+      if (ids.length === 0) return [];
+      const ends = [queue.toKey('completed'), queue.toKey('failed')];
+      const states = await handle.client.ojobs(ends, [queue.toKey(''), ...ids]);
+      return states.map((state) => STATES[state] ?? 'absent');
     },
 
     work(processor, concurrency) {

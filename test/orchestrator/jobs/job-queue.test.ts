@@ -50,7 +50,7 @@ test('SPEC O25: a job whose lock is lost, or held but not renewed, goes on at on
   try {
     for (const id of ['unheard', 'again']) {
       await queue.add([{ id, data: { item: id }, priority: 5 }]);
-      await until(async () => (runs.get(id) ?? 0) > 1 && (await queue.stateOf(id)) === 'ended');
+      await until(async () => (runs.get(id) ?? 0) > 1 && (await queue.statesOf([id]))[0] === 'ended');
     }
     expect(together).toEqual([]);
   } finally {
