@@ -21,9 +21,10 @@ import { type Launcher, openLauncher } from './launcher.ts';
 import { findProcessLimit, MAX_PROCESSES } from './limits.ts';
 import { outputPiece, readStart } from './output-file.ts';
 import { type Resumed, resumeCommand } from './resume-command.ts';
-import { commandResult, followCommand, MAX_CWD_BYTES, type Place, startCommand } from './run-command.ts';
+import { commandResult, followCommand, MAX_CWD_BYTES, type Place, startCommand, warmNext } from './run-command.ts';
 import { findSandbox } from './sandbox.ts';
 import { attemptFolder, shimState } from './shim.ts';
+import { WARM } from './warm-sandbox.ts';
 
 export interface CommandsOptions {
   /** Real path of the project's root. */
@@ -61,6 +62,8 @@ interface Background {
 
 const MAX_BACKGROUND = 16;
 const OLD_MS = 7 * 24 * 60 * 60 * 1000;
+/** Of an Odin that was killed; none waits for that long. */
+const OLD_WARM_MS = 10 * 60 * 1000;
 const ID = /^\d+\.\d+\.\d+$/;
 
 export function openCommands(options: CommandsOptions): Commands {
@@ -117,7 +120,7 @@ export function openCommands(options: CommandsOptions): Commands {
       await hooks.intend(commandIntent(dir, request, { sandboxed: where.sandbox !== null, background: isBackground }));
       if (hooks.signal.aborted || closing.aborted) return cancelled();
       try {
-        return ok({ dir, started: await startCommand(where, dir, request, isBackground) });
+        return ok({ dir, where, started: await startCommand(where, dir, request, isBackground) });
       } catch (error) {
         const code = (error as NodeJS.ErrnoException).code;
         return fail('failed', 'no_start', `The command could not be started in ${request.cwd} (${code}).`);
@@ -128,7 +131,7 @@ export function openCommands(options: CommandsOptions): Commands {
       const at = performance.now();
       const begun = await begin(request, hooks, false);
       if (!begun.ok) return begun;
-      const { dir, started } = begun.value;
+      const { dir, where, started } = begun.value;
       const { timeoutMs } = request;
       const follow = { signal: hooks.signal, onOutput: hooks.onOutput, timeoutMs, abortReason };
       const stopped = await followCommand(dir, started, follow);
@@ -138,6 +141,10 @@ export function openCommands(options: CommandsOptions): Commands {
         return fail('failed', 'outcome_unknown', 'The command was killed from outside; how far it came is unknown.');
       }
       keepCwd(session, result.cwdAfter);
+      // Once the result is on its way.
+      setImmediate(() => {
+        if (!closing.aborted) void track(warmNext(where, folder, request).catch(() => {}));
+      });
       return ok(result);
     };
 
@@ -267,6 +274,7 @@ async function removeOld(folder: string): Promise<void> {
   for (const name of names) {
     const path = join(folder, name);
     const age = Date.now() - ((await stat(path).catch(() => null))?.mtimeMs ?? Date.now());
-    if (age > OLD_MS) await rm(path, { recursive: true, force: true }).catch(() => {});
+    if (age > (name.startsWith(WARM) ? OLD_WARM_MS : OLD_MS))
+      await rm(path, { recursive: true, force: true }).catch(() => {});
   }
 }

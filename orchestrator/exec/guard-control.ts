@@ -8,7 +8,6 @@
 import {
   appendFileSync,
   cpSync,
-  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -18,12 +17,16 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import * as z from 'zod';
 import { markOf } from './command-env.ts';
+import { innerGitAbsent } from './inner-git.ts';
 import { shimState } from './shim.ts';
+import { isThere, leave, park, standIn, standsIn, unpark } from './stand-ins.ts';
 
-const NAMES = ['odinconfig.json', '.odin', '.git/commondir', '.git/config.worktree'] as const;
+const NAMES = ['odinconfig.json', '.odin', '.git/commondir', '.git/config.worktree', '.git/hooks'];
+/** An empty folder in their place disturbs nobody. */
+const HELD: ReadonlySet<string> = new Set(['.odin', '.git/hooks']);
 /** A command may be between its note and its start. */
 const STARTING_MS = 60_000;
 
@@ -32,13 +35,10 @@ const guardedSchema = z.object({
   /** The shim's folder. */
   dir: z.string(),
   /** Not there when the command began. */
-  absent: z.array(z.enum(NAMES)),
-  standIns: z.array(z.enum(NAMES)),
+  absent: z.array(z.string()),
+  standIns: z.array(z.string()),
 });
 type Guarded = z.infer<typeof guardedSchema>;
-
-/** Stand-ins of this process by path, and how many commands need them. One that is removed is unmounted everywhere. */
-const inUse = new Map<string, number>();
 
 /** Before a command that can write the project begins in the shim's folder `dir`. */
 export function guardControl(
@@ -46,13 +46,31 @@ export function guardControl(
   dir: string,
   { confined, background }: { readonly confined: boolean; readonly background: boolean },
 ): void {
-  const absent = NAMES.filter((name) => isAbsent(join(root, name)));
-  const wanted = confined
-    ? absent.filter((name) => name === '.odin' || (background && name === 'odinconfig.json'))
-    : [];
+  const absent = absentOf(root);
+  const wanted = confined ? absent.filter((name) => HELD.has(name) || (background && name === 'odinconfig.json')) : [];
   // Written before anything is made: what a crash leaves is known.
   if (absent.length > 0) note({ root, dir, absent, standIns: wanted });
   for (const name of wanted) standIn(join(root, name));
+}
+
+/** What stands in while the mounts of a sandbox are made that will wait for its command; `dir` is its folder. What is made meanwhile is the user's. */
+export function guardWaiting(root: string, dir: string): void {
+  const standIns = absentOf(root).filter((name) => HELD.has(name));
+  if (standIns.length > 0) note({ root, dir, absent: standIns, standIns });
+  for (const name of standIns) standIn(join(root, name));
+}
+
+/** Its mounts are made: nothing stands in the project for it until its command begins. */
+export function parkWaiting(dir: string): void {
+  const guarded = noted(notePath(dir));
+  if (guarded === null) return;
+  for (const name of guarded.standIns) park(join(guarded.root, name), `${dir}${name.replace('/', '')}`);
+  rmSync(notePath(dir), { force: true });
+}
+
+/** The sandbox that waited is gone. */
+export function unparkWaiting(root: string): void {
+  for (const name of HELD) unpark(join(root, name));
 }
 
 /** After it and all that it started are gone. `dir` may be that of a command which another process has started. */
@@ -89,51 +107,23 @@ function release({ root, dir, absent, standIns }: Guarded): void {
   }
 }
 
-const isAbsent = (path: string): boolean => inUse.has(path) || !isThere(path);
-
-function isThere(path: string): boolean {
-  try {
-    lstatSync(path);
-    return true;
-  } catch (error) {
-    // `.git` may be a file.
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
-    throw error;
-  }
+/** A repository that a command makes has hooks of its own: there is nothing in it yet that somebody else runs. */
+function absentOf(root: string): string[] {
+  const git = join(root, '.git');
+  const isRepository = statSync(git, { throwIfNoEntry: false })?.isDirectory() === true;
+  const absent = NAMES.filter((name) => (name !== '.git/hooks' || isRepository) && isAbsent(join(root, name)));
+  return [...absent, ...(isRepository ? innerGitAbsent(git).map((path) => relative(root, path)) : [])];
 }
+
+const isAbsent = (path: string): boolean => standsIn(path) || !isThere(path);
 
 /** Something else than a stand-in. */
 function isMade(path: string): boolean {
   try {
-    if (!inUse.has(path)) rmdirSync(path);
+    if (!standsIn(path)) rmdirSync(path);
     return false;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== 'ENOENT';
-  }
-}
-
-function standIn(path: string): void {
-  try {
-    // Also when it is known: another process may have taken it away.
-    mkdirSync(path, { mode: 0o755 });
-  } catch {
-    // Made meanwhile, or not ours to make: what is there is mounted read-only.
-    if (!inUse.has(path)) return;
-  }
-  inUse.set(path, (inUse.get(path) ?? 0) + 1);
-}
-
-function leave(path: string): void {
-  const left = (inUse.get(path) ?? 1) - 1;
-  if (left > 0) {
-    inUse.set(path, left);
-    return;
-  }
-  inUse.delete(path);
-  try {
-    rmdirSync(path);
-  } catch {
-    // Gone, or something else stands there now.
   }
 }
 

@@ -9,7 +9,8 @@ import { isAlive, type ProcessIdentity } from '../process-identity.ts';
 
 /**
  * Reads `number cgroup` from 0 and forks that shim, which says `ready`, then reads `keep bytes` and so many bytes from 3: assignments of
- * quoted words. Nobody writes to 4, which ends with Odin. At its own end it clears the cgroups away, once nothing of it runs any more.
+ * quoted words. With `warm` they are a sandbox to be held until the command comes (warm-sandbox.ts), which then gets `inner`, or is ended.
+ * Nobody writes to 4, which ends with Odin. At its own end it clears the cgroups away, once nothing of it runs any more.
  */
 const SCRIPT = `
 set -m
@@ -18,7 +19,7 @@ read -r boot </proc/sys/kernel/random/boot_id
 declare -A groups
 shim() {
   set +m
-  trap : TERM INT HUP
+  trap : TERM INT HUP PIPE
   exec </dev/null
   read -ra stat </proc/self/stat
   me="\${stat[0]} \${stat[21]}@\${boot%%-*}"
@@ -26,10 +27,18 @@ shim() {
   joined=
   if [ -n "$cgroup" ] && { echo "\${stat[0]}" >"$cgroup/cgroup.procs"; } 2>/dev/null; then joined=joined; fi
   echo "ready $n $me $joined" >&3
-  read -r keep bytes <&3 || exit
-  read -r -N "$bytes" order <&3 || exit
-  argv=()
-  eval "$order"
+  warm=
+  while :; do
+    read -r keep bytes <&3 || exit
+    read -r -N "$bytes" order <&3 || exit
+    argv=() inner=
+    eval "$order"
+    if [ "$keep" != warm ]; then break; fi
+    coproc WARM { trap - INT QUIT; exec "\${argv[@]}" 7>&1 >"$dir/out" 2>&1 3<&- 4<&- 9>"$dir/cwd"; }
+    warm=$WARM_PID to=\${WARM[1]} said=
+    read -r said <&"\${WARM[0]}"
+    echo "warm $n $warm $said" >&3
+  done
   if [ \${#argv[@]} = 0 ]; then echo "refused $n" >&3; exit; fi
   echo "taken $n" >&3
   set -C
@@ -38,8 +47,19 @@ shim() {
   if [ "$keep" = with-owner ]; then
     { trap : TERM INT HUP; read -r never <&4; kill -TERM 0; sleep 1; kill -KILL 0; } </dev/null >/dev/null 2>&1 3<&- &
   fi
-  "\${argv[@]}" </dev/null >"$dir/out" 2>&1 3<&- 4<&- 9>"$dir/cwd"
-  echo "$?" >"$dir/exit"
+  if [ -n "$inner" ]; then
+    printf '%s\\n%s' "\${#inner}" "$inner" >&"$to"
+    while :; do
+      wait "$warm"
+      code=$?
+      if [ "$code" -le 128 ] || ! kill -0 "$warm"; then break; fi
+    done
+  else
+    if [ -n "$warm" ]; then exec {to}>&-; fi
+    "\${argv[@]}" </dev/null >"$dir/out" 2>&1 3<&- 4<&- 9>"$dir/cwd"
+    code=$?
+  fi
+  echo "$code" >"$dir/exit"
   echo "end $n" >&3
   if [ "$keep" = with-owner ]; then kill -KILL 0; fi
   exit
@@ -59,9 +79,9 @@ export interface LauncherShell {
   isOpen(): boolean;
   fork(n: number, cgroup: string | null): void;
   /** What shim `n` says of this kind, without kind and number; null when nothing will be said any more. Asked for before it can be. */
-  answer(kind: 'ready' | 'taken', n: number): Promise<readonly string[] | null>;
+  answer(kind: 'ready' | 'taken' | 'warm', n: number): Promise<readonly string[] | null>;
   /** To the shim that is ready. */
-  send(keep: 'with-owner' | 'alone', order: string): void;
+  send(keep: 'with-owner' | 'alone' | 'warm', order: string): void;
   /** Resolves when this shim says that it ends, or is found dead. */
   watch(n: number, identity: ProcessIdentity): Promise<void>;
   /** Takes no more: what is prepared ends, what runs goes on, also a background command. */

@@ -11,8 +11,9 @@ import { killRest, killTree, type Tree } from './kill-tree.ts';
 import type { Launched, Launcher } from './launcher.ts';
 import { openCgroup, type ProcessLimit, removeCgroup, shellLimits } from './limits.ts';
 import { cappedOutput, OutputFollower, readStart } from './output-file.ts';
-import type { Sandbox } from './sandbox.ts';
+import { type Confinement, type Sandbox, viewOf } from './sandbox.ts';
 import { type ShimStart, shimState, startShim, writeExit } from './shim.ts';
+import { warming } from './warm-sandbox.ts';
 
 /** What of the world a command is started with. */
 export interface Place {
@@ -50,8 +51,8 @@ export async function startCommand(
   request: CommandRequest,
   withOwner: boolean,
 ): Promise<Started> {
-  const { root, home, gitConfig, hidden, sandbox, limit, maxProcesses: max, launcher } = place;
-  const { cwd, profile, network, extraPaths, timeoutMs } = request;
+  const { root, home, sandbox, limit, maxProcesses: max, launcher } = place;
+  const { cwd, profile, timeoutMs } = request;
   const mark = markOf(dir);
   const env = commandEnv({ ...place.env, HOME: home }, profile, mark);
   const limits = shellLimits(limit, { confined: sandbox !== null, timeoutMs, max });
@@ -60,12 +61,13 @@ export async function startCommand(
     guardControl(root, dir, { confined: sandbox !== null, background: withOwner });
   }
   const shell = ['/bin/bash', '--norc', '--noprofile', '-c', `${limits}${reporting(request.command)}`];
-  const argv = sandbox?.(shell, { root, cwd, profile, network, extraPaths, hidden, home, gitConfig, env }) ?? shell;
+  const argv = sandbox?.(shell, confinementOf(place, request, env)) ?? shell;
   const confined = sandbox !== null;
   const order = { dir, argv, cwd, env, withOwner };
   try {
     // Its command's environment the sandbox is told by word; of bubblewrap itself only the mark is needed.
-    const launched = await launcher?.start(confined ? { ...order, env: { [MARK]: mark } } : order);
+    const inside = { view: viewOf(argv), argv: shell, env };
+    const launched = await launcher?.start(confined ? { ...order, env: { [MARK]: mark }, inside } : order);
     const started =
       launcher && launched ? launchedBy(launcher, launched, mark, confined) : await startHere(order, place, mark);
     killPoint('command:started');
@@ -74,6 +76,25 @@ export async function startCommand(
     releaseControl(dir);
     throw error;
   }
+}
+
+function confinementOf(place: Place, request: Seen, env: Readonly<Record<string, string>>): Confinement {
+  const { root, home, gitConfig, hidden } = place;
+  const { cwd, profile, network, extraPaths } = request;
+  return { root, cwd, profile, network, extraPaths, hidden, home, gitConfig, env };
+}
+
+type Seen = Pick<CommandRequest, 'cwd' | 'profile' | 'network' | 'extraPaths'>;
+
+/** The sandbox of the next command is made ahead, for one that sees what this one saw. `folder` is that of all commands. */
+export async function warmNext(place: Place, folder: string, request: CommandRequest): Promise<void> {
+  const { launcher, sandbox, root } = place;
+  const { profile, network, extraPaths } = request;
+  // What was allowed once may be for once.
+  if (launcher === null || sandbox === null || network || extraPaths.length > 0) return;
+  const like: Seen = { cwd: root, profile, network, extraPaths };
+  const view = () => viewOf(sandbox([], confinementOf(place, like, {})));
+  await launcher.warm(() => warming({ root, folder, profile, view }));
 }
 
 const launchedBy = (launcher: Launcher, { pid, cgroup, gone }: Launched, mark: string, confined: boolean): Started => ({

@@ -6,6 +6,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { ExtraPath, SandboxStatus } from '../../shared/exec-port.ts';
+import { innerGitMounts } from './inner-git.ts';
 
 export interface Confinement {
   /** Real path of the project's root. */
@@ -64,6 +65,16 @@ export const bwrapSandbox =
   (program: string): Sandbox =>
   (argv, confinement) => [program, ...bwrapArguments(confinement), '--', ...argv];
 
+/** Of a confined command line: what it sees. After it come environment, folder and command. */
+export const viewOf = (confined: readonly string[]): readonly string[] =>
+  confined.slice(0, confined.indexOf(ENVIRONMENT));
+
+/** What is mounted from outside, other than as a whole. */
+export const mountedOf = (view: readonly string[]): readonly string[] =>
+  view.filter((path, at) => /^--(?:ro-)?bind$/.test(view[at - 1] ?? '') && path !== '/');
+
+const ENVIRONMENT = '--clearenv';
+
 function bwrapArguments(confinement: Confinement): readonly string[] {
   const { root, cwd, profile, network, extraPaths, hidden, home, gitConfig, env } = confinement;
   const writable = profile === 'read-write';
@@ -89,14 +100,16 @@ function bwrapArguments(confinement: Confinement): readonly string[] {
       .flatMap(({ place, access }) => [access === 'write' ? '--bind' : '--ro-bind', place, place]),
     ...(writable ? ['--bind', root, root] : readOnly(root)),
     // A mount cannot be renamed: without this one, a new .git in its place would have hooks of its own.
-    ...(writable && statSync(git, { throwIfNoEntry: false })?.isDirectory() ? ['--bind', git, git] : []),
+    ...(writable && statSync(git, { throwIfNoEntry: false })?.isDirectory()
+      ? ['--bind', git, git, ...innerGitMounts(git)]
+      : []),
     ...(writable
       ? below(root, PROTECTED)
           .map((path) => realpathSync(path))
           .flatMap(readOnly)
       : []),
     ...hidden.flatMap(hide),
-    '--clearenv',
+    ENVIRONMENT,
     ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--chdir', cwd],
   ];

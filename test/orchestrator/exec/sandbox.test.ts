@@ -7,6 +7,7 @@ import {
   linkSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -74,6 +75,12 @@ if (here) {
       '.odin/state': 'state\n',
       '.husky/pre-commit': 'true\n',
       '.vscode/tasks.json': '{}\n',
+      '.git/modules/libs/sub/HEAD': 'ref: refs/heads/main\n',
+      '.git/modules/libs/sub/config': '[core]\n',
+      '.git/modules/libs/sub/hooks/x.sample': '',
+      '.git/worktrees/tree/HEAD': 'ref: refs/heads/main\n',
+      '.git/worktrees/tree/commondir': '../..\n',
+      '.git/worktrees/tree/gitdir': '/elsewhere/.git\n',
     })) {
       bench.put(name, text);
     }
@@ -144,7 +151,17 @@ if (here) {
       echo '{"AllowedCommands":["sh"]}' > odinconfig.json; rm -f odinconfig.json; mv odinconfig.json o; ln odinconfig.json hardened
       cp made odinconfig.json; sed -i s/{/[/ odinconfig.json; echo x > .odin/state; mv .odin d; rm -rf .odin
       echo x > .husky/pre-commit; mv .husky hh; echo x > .vscode/tasks.json; rm -rf .vscode; chmod 777 .git/config
-      echo ok > .git/objects/made`);
+      echo ok > .git/objects/made
+      cd .git/modules/libs/sub; echo x > hooks/post-commit; echo x >> config; rm -rf hooks config; mv hooks h; mv config c
+      echo ../evil > commondir; echo x > config.worktree; echo ok > made; cd ..; mv sub s; cd ..; mv libs l; cd ..; mv modules m
+      cd worktrees; echo ../../evil > tree/commondir; rm -f tree/commondir tree/gitdir; mv tree t; echo x > tree/config.worktree
+      echo ok > tree/made; cd ..; mv worktrees w`);
+    const inGit = (folder: string) => readdirSync(join(bench.root, '.git', folder)).toSorted();
+    expect(inGit('modules/libs/sub')).toEqual(['HEAD', 'config', 'hooks', 'made']);
+    expect(readFileSync(join(bench.root, '.git/modules/libs/sub/config'), 'utf8')).toBe('[core]\n');
+    expect(inGit('modules/libs/sub/hooks')).toEqual(['x.sample']);
+    expect(inGit('worktrees/tree')).toEqual(['HEAD', 'commondir', 'gitdir', 'made']);
+    expect(readFileSync(join(bench.root, '.git/worktrees/tree/commondir'), 'utf8')).toBe('../..\n');
     expect(readFileSync(join(bench.root, '.git/config'), 'utf8')).toBe('[core]\n');
     expect(existsSync(join(bench.root, '.git/hooks/post-commit'))).toBe(false);
     expect(existsSync(join(bench.root, '.git/hooks/post-commit.sample'))).toBe(true);
