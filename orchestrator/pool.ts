@@ -9,6 +9,7 @@ import type { Piscina } from 'piscina';
 import type { AgentTask } from '../shared/agent-frames.ts';
 import type { HeavyKind, HeavyTasks } from '../shared/heavy-task.ts';
 import { cancelled, fail, type Outcome } from '../shared/outcome.ts';
+import { PATIENCE, workedMs } from './thread-work.ts';
 
 export interface HeavyPool {
   /** Runs one task in a thread. When the signal aborts, the task is asked to stop, and after a grace its thread is ended. */
@@ -43,7 +44,7 @@ interface Threads {
   readonly count: number;
   /** A task kills its child processes within this time; one that does not is busy and loses its thread. */
   readonly graceMs: number;
-  /** A task loses its thread so long after its work began, and so long after it was sent when it never begins. */
+  /** A task loses its thread when that has worked on it for so long, and so long after it was sent when it never begins. */
   readonly limits: { readonly workMs: number; readonly startMs: number } | null;
   readonly options: Partial<ConstructorParameters<typeof Piscina>[0]>;
 }
@@ -111,19 +112,32 @@ function openPool(workerUrl: URL, { count, graceMs, limits, options }: Threads):
     };
     let settled = false;
     // The word that the work has begun may come after the work is done.
-    const within = (ms: number) => {
+    const within = (ms: number, over: () => void) => {
       clearTimeout(limit);
-      if (!settled) limit = setTimeout(() => end.abort(), ms);
+      if (!settled) limit = setTimeout(over, ms);
+    };
+    const limitWork = async (ms: number) => {
+      const begunAt = performance.now();
+      within(ms, () => end.abort());
+      const worker = (await threads)?.threads[0];
+      const before = worker ? await workedMs(worker) : null;
+      const look = async () => {
+        const now = worker ? await workedMs(worker) : null;
+        const left = before === null || now === null ? 0 : ms - (now - before);
+        if (left <= 0 || performance.now() - begunAt > PATIENCE * ms) end.abort();
+        else within(Math.max(left, CHECK_MS), () => void look());
+      };
+      within(ms, () => void look());
     };
     signal.addEventListener('abort', cancel, { once: true });
-    if (limits) port1.on('message', () => within(limits.workMs)).unref();
+    if (limits) port1.on('message', () => void limitWork(limits.workMs)).unref();
     try {
       threads ??= open();
       const piscina = await threads;
       // An abort before the task is in its thread is nobody's to receive.
       if (signal.aborted) return cancelled();
       const request = { kind, input, cancel: port2 };
-      if (limits) within(limits.startMs);
+      if (limits) within(limits.startMs, () => end.abort());
       const json: unknown = await piscina.run(request, { transferList: [port2], signal: end.signal });
       return signal.aborted ? cancelled() : (JSON.parse(json as string) as Outcome<HeavyTasks[K]['output']>);
     } catch (error) {
@@ -208,7 +222,8 @@ export function openAgentThreads({
   memoryMb = AGENT_MEMORY_MB,
 }: AgentThreadOptions = {}): AgentThreads {
   const pulse = new Int32Array(new SharedArrayBuffer(64 * Int32Array.BYTES_PER_ELEMENT));
-  const seen = new Map<number, { readonly beats: number; readonly checks: number }>();
+  /** `worked`: how long it had when it was first found without a new turn. */
+  const seen = new Map<number, { readonly beats: number; readonly checks: number; readonly worked: number | null }>();
   const silent = new Set<number>();
   const pools = new Map<AgentPlace, Promise<Piscina>>();
   let running = 0;
@@ -237,7 +252,7 @@ export function openAgentThreads({
     return piscina;
   };
 
-  /** By turns of this check, not by the clock: where the whole process was stopped, no thread is to blame. */
+  /** By turns of this check, not by the clock, and by its own work: where the whole process or the thread waited, it is not to blame. */
   const check = async (): Promise<void> => {
     const opened = await Promise.all(
       [...pools].map(async ([place, pool]) => ({ place, piscina: await pool.catch(() => null) })),
@@ -250,9 +265,13 @@ export function openAgentThreads({
       const beats = Atomics.load(pulse, threadId % pulse.length);
       const before = seen.get(threadId);
       const checks = before?.beats === beats ? before.checks + 1 : 0;
-      seen.set(threadId, { beats, checks });
+      const worked = before && checks > 1 ? before.worked : checks === 1 ? await workedMs(worker) : null;
+      seen.set(threadId, { beats, checks, worked });
       const patienceMs = beats === 0 ? Math.max(START_MS, silentMs) : silentMs;
       if (checks * CHECK_MS < patienceMs || silent.has(threadId)) continue;
+      const now = worked === null ? null : await workedMs(worker);
+      const isKeptWaiting = worked !== null && now !== null && now - worked < patienceMs / 2;
+      if (isKeptWaiting && checks * CHECK_MS < PATIENCE * patienceMs) continue;
       silent.add(threadId);
       void worker.terminate();
       if (beats > 0) continue;

@@ -124,10 +124,9 @@ test('DURABILITY 15.5: an owner that is stopped in mid-edit is ended by the one 
       expect(made(file).filter((token) => token.startsWith(`<${word}`))).toEqual(toldMade(word, of));
     }
     expect(toldMade('one', events).length).toBeGreaterThanOrEqual(freezeAt);
-    expect(events.filter((event) => event.type === 'claim').map((event) => event.pid)).toEqual([
-      first.process.pid,
-      second.process.pid,
-    ]);
+    // The second one may claim it again, where the machine kept it from renewing its lease; the first one never does.
+    const claims = events.flatMap((event) => (event.type === 'claim' ? [event.pid] : []));
+    expect(claims.filter((pid, n) => pid !== claims[n - 1])).toEqual([first.process.pid, second.process.pid]);
     expect(count(events, 'msg.done')).toBe(1);
   });
 });
@@ -159,7 +158,7 @@ test('DURABILITY 15.20: an event loop that was blocked for twice the lease is no
       const sid = await only.submit({ body: 'one' });
       await only.line(new RegExp(`^done ${sid} completed finished one`));
       const lags = only.lines.flatMap((line) => /^log the event loop was blocked.*"forMs":(\d+)/.exec(line)?.[1] ?? []);
-      expect(lags.filter((ms) => Number(ms) > LEASE_MS)).toHaveLength(1);
+      expect(lags.filter((ms) => Number(ms) > 1.5 * LEASE_MS)).toHaveLength(1);
       expect(made(file)).toEqual(tokensOf('one'));
       expect(count(await eventsOf(sid), 'msg.done')).toBe(1);
     },

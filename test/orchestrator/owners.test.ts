@@ -17,6 +17,7 @@ import { danglingIn } from '../support/balanced-request.ts';
 import type { OwnerOrder } from '../support/owner-child.ts';
 import { type OwnerChild, startOwner } from '../support/owner-process.ts';
 import { startTestRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
 
 interface Stage {
   readonly project: string;
@@ -144,7 +145,7 @@ test('DURABILITY 15.18: cancelled while nobody owns it, after a kill -9: the nex
     expect(existsSync(join(project, 'new.txt'))).toBe(false);
     expect(server.requests).toHaveLength(requests);
     expect(count(await typesOf(sid), 'cancel')).toBe(1);
-    expect(await handle.client.xlen(keys.workspace(ws).ctl)).toBe(0);
+    await until(async () => (await handle.client.xlen(keys.workspace(ws).ctl)) === 0);
   });
 });
 

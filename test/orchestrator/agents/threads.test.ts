@@ -62,7 +62,7 @@ const edits = (events: readonly StreamEvent[], agent: string): readonly string[]
 for (const [how, options] of [
   ['exit', {}],
   ['throw', {}],
-  ['loop', { silentMs: 6_000 }],
+  ['loop', { silentMs: 3_000 }],
   ['memory', { memoryMb: 48 }],
 ] as const) {
   test(`C3 C5 O25: a thread lost by ${how}: all its agents go on in another, and no call is run twice`, async () => {
