@@ -24,7 +24,9 @@ export function terminalTalk(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
     say,
     async choose(question, choices) {
       for (const [index, { name, title }] of choices.entries()) {
-        say(`  ${index + 1}  ${cleanLine(name).padEnd(12)} ${cleanLine(title)}`);
+        const head = `  ${index + 1}  ${cleanLine(name).padEnd(12)} `;
+        const lines = wordsIn(cleanLine(title), (output.columns || 80) - head.length);
+        lines.forEach((line, i) => say(`${i === 0 ? head : ' '.repeat(head.length)}${line}`));
       }
       for (;;) {
         const said = (await ask(`${question} 1-${choices.length}, or Enter to leave: `))?.trim();
@@ -40,4 +42,15 @@ export function terminalTalk(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
     },
     secret: (question) => readSecret(question, input, output),
   };
+}
+
+/** Lines of no more than `room` characters, as far as words allow. */
+function wordsIn(text: string, room: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= room) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }

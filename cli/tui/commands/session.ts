@@ -149,7 +149,9 @@ async function fork(desk: Desk, rest: string): Promise<void> {
   const forked = await (rest === '' ? started(desk.odin.fork(sid)) : desk.odin.fork(sid, rest));
   desk.session.open(forked.sid, false);
   const cut = forked.cut === null ? '' : `; message ${forked.cut} was under way and is ended here`;
-  desk.say(`a fork with ${forked.messages} messages${cut}. The other session is in /sessions.`);
+  desk.say(
+    `a fork with ${forked.messages} ${forked.messages === 1 ? 'message' : 'messages'}${cut}. The other session is in /sessions.`,
+  );
 }
 
 async function exportTo({ odin, session, options, say }: Desk, rest: string): Promise<void> {

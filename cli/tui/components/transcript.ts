@@ -11,6 +11,8 @@ import { guard, rowLines, wrapped } from './lines.ts';
 import { toolLines } from './tool-lines.ts';
 
 const THINKING_LINES = 3;
+/** A prompt of twice as many is shown whole. */
+const PROMPT_LINES = 8;
 const MARGIN = '  ';
 
 interface Drawn {
@@ -68,7 +70,7 @@ export class Transcript implements Component {
   #turn(turn: Turn, width: number): readonly string[] {
     const kept = this.#turns.get(turn);
     if (kept?.width === width) return kept.lines;
-    const lines = turn.seq === 0 ? [] : [...promptLines(turn, this.#theme, width), ''];
+    const lines = turn.seq === 0 ? [] : [...promptLines(turn, this.#theme, width, this.#isOpen), ''];
     let before: Item | null = null;
     for (const [i, item] of turn.items.entries()) {
       const drawn = this.#item(item, `${turn.seq}.${i}`, width);
@@ -104,12 +106,17 @@ export class Transcript implements Component {
   }
 }
 
-function promptLines({ mode, body, images = [] }: Turn, theme: Theme, width: number): string[] {
-  const lines = wrapped(cleanText(body).trim(), width, ' '.repeat(mode.length + 3), theme.bold);
+/** A long one, which was pasted, shows its beginning. */
+function promptLines({ mode, body, images = [] }: Turn, theme: Theme, width: number, isOpen: boolean): string[] {
+  const said = cleanText(body).trim().split('\n');
+  const isWhole = isOpen || said.length <= 2 * PROMPT_LINES;
+  const margin = ' '.repeat(mode.length + 3);
+  const lines = wrapped((isWhole ? said : said.slice(0, PROMPT_LINES)).join('\n'), width, margin, theme.bold);
   const [first = '', ...rest] = lines;
   return [
     guard(`${theme.accent(`${mode} ❯`)} ${first.trimStart()}`, width),
     ...rest,
+    ...(isWhole ? [] : [guard(margin + theme.dim(`… ${said.length - PROMPT_LINES} more lines (Ctrl-O)`), width)]),
     ...images.map((name) => guard(`${MARGIN}${theme.dim(`▣ ${cleanLine(name)}`)}`, width)),
   ];
 }

@@ -132,6 +132,16 @@ test('G1: of a long change the rest is offered under the key or the command that
   expect(lines(true)).toMatch(/… 500 more lines \(\/diff shows all\)/);
 });
 
+test('G1: a message of thousands of lines shows its beginning, and all of it once it is opened', () => {
+  const body = Array.from({ length: 5_000 }, (_, i) => `line ${i}`).join('\n');
+  const transcript = new Transcript(folded({ ...begun, body }), theme);
+  expect(transcript.render(80).join('\n')).toMatch(
+    /edit ❯ line 0\n {7}line 1\n[^]* {7}line 7\n {7}… 4992 more lines \(Ctrl-O\)\n*$/,
+  );
+  transcript.toggle();
+  expect(transcript.render(80).length).toBeGreaterThan(5_000);
+});
+
 test('G1: files that match as well are offered the shortest first, whatever order they were listed in; one with controls in its name is not', async () => {
   const paths = [
     'src/deep/down/read.ts',
