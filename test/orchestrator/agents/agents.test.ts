@@ -4,10 +4,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../../llm/scripted/script.ts';
+import type { Odin } from '../../../orchestrator/api.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { StreamEvent } from '../../../shared/stream-events.ts';
 import { runCli } from '../../cli/run-cli.ts';
 import { only, withWorld } from '../../support/odin-world.ts';
+import { until } from '../../support/until.ts';
 
 const isAgent = (turn: ScriptedTurn): boolean => turn.system.includes('You are a subagent');
 const results = (turn: ScriptedTurn): string => turn.lastToolResults.map(({ text }) => text).join(' | ');
@@ -298,5 +300,36 @@ test('O24 O25: an agent asks the user by its title; what is allowed it does, and
     expect(existsSync(join(world.project, '.env'))).toBe(true);
     expect(await odin.questions()).toEqual([]);
     expect(await odin.replay(sid)).toMatchObject({ difference: null });
+  });
+});
+
+test('O25: the words of an agent’s model are seen as they come, in the agent’s name, and never journaled', async () => {
+  const text = 'word '.repeat(200);
+  const script = (turn: ScriptedTurn): ScriptedAnswer => {
+    if (isAgent(turn)) return { text, fault: 'stall' };
+    return turn.stepOfMessage === 0 ? { toolCalls: [agentCall({})] } : { text: 'Done.' };
+  };
+  await withWorld({ script }, async (world) => {
+    const odin = await world.open();
+    // Another process sees the same.
+    const client = await world.open({ models: false });
+    const sid = odin.newSession();
+    await odin.submit(sid, { mode: 'ask', body: 'speak' });
+    const seenBy = async (follower: Odin) => {
+      const stop = new AbortController();
+      for await (const event of follower.follow(sid, { from: '0', signal: stop.signal })) {
+        if (event.type !== 'StreamText') continue;
+        stop.abort();
+        return event;
+      }
+      return null;
+    };
+    for (const event of await Promise.all([seenBy(odin), seenBy(client)])) {
+      expect(event).toMatchObject({ agent: 'a1-1-1', seq: 1, id: null });
+      expect(text.startsWith(event?.delta ?? '-')).toBe(true);
+    }
+    await odin.agent(sid, 'a1-1-1', { type: 'cancel', by: 'me' });
+    await until(async () => (await odin.state(sid)).agentResults.length === 1);
+    expect(JSON.stringify(await Array.fromAsync(odin.export(sid)))).not.toContain('word word');
   });
 });

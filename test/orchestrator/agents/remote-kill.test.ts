@@ -12,7 +12,7 @@ import { only } from '../../support/odin-world.ts';
 import { withRemoteWorld } from '../../support/remote-world.ts';
 import { until } from '../../support/until.ts';
 
-test('C5 O25: with kill -9 of its worker and a parent that begins anew in mid-work an agent goes on, and its edit is made once', async () => {
+test('C5 O24 O25: with kill -9 of its worker, in a question and in mid-work, and a parent that begins anew an agent goes on; it is asked for once, and its edit is made once', async () => {
   let held = 0;
   const gate = Promise.withResolvers<void>();
   const script = async (turn: ScriptedTurn): Promise<ScriptedAnswer> => {
@@ -27,6 +27,9 @@ test('C5 O25: with kill -9 of its worker and a parent that begins anew in mid-wo
       const args = { file_path: file, old_string: 'two', new_string: 'two\nadded' };
       return { toolCalls: [{ name: 'EditTool', args }] };
     }
+    if (turn.stepOfMessage === 2 && file === 'a.txt') {
+      return { toolCalls: [{ name: 'WriteFile', args: { file_path: '.vscode/a.json', content: '{}\n' } }] };
+    }
     held += 1;
     // The first of each file is answered when the test says so.
     if (held !== 2) await gate.promise;
@@ -34,7 +37,7 @@ test('C5 O25: with kill -9 of its worker and a parent that begins anew in mid-wo
   };
   const lines = 'one\ntwo\nthree\n';
   await withRemoteWorld({ script, files: { 'b.txt': lines } }, async (world) => {
-    const open = (): Promise<Odin> => world.open({ permission: { mode: 'accept-edits', timeoutMs: null } });
+    const open = (): Promise<Odin> => world.open({ permission: { mode: 'ask', timeoutMs: null } });
     const end = async (odin: Odin, sid: string, seq: number): Promise<readonly StreamEvent[]> => {
       const stop = new AbortController();
       const events: StreamEvent[] = [];
@@ -44,11 +47,11 @@ test('C5 O25: with kill -9 of its worker and a parent that begins anew in mid-wo
       }
       return events;
     };
-    const check = (events: readonly StreamEvent[], file: string) => {
+    const check = (events: readonly StreamEvent[], file: string, steps: number) => {
       expect(events.filter((event) => event.type === 'ToolCallStart' && event.tool === 'EditTool')).toHaveLength(1);
       expect(events.filter((event) => event.type === 'ToolCallStart' && event.tool === 'AgentPatch')).toHaveLength(1);
       expect(only(events, 'AgentPlaced').worker).not.toBeNull();
-      expect(only(events, 'AgentEnded')).toMatchObject({ end: 'completed', steps: 3 });
+      expect(only(events, 'AgentEnded')).toMatchObject({ end: 'completed', steps });
       expect(readFileSync(join(world.project, file), 'utf8')).toBe('one\ntwo\nadded\nthree\n');
     };
     const areThere = (count: number) => until(async () => (await beat(world.handle.client, null)).length === count);
@@ -58,14 +61,25 @@ test('C5 O25: with kill -9 of its worker and a parent that begins anew in mid-wo
     const odin = await open();
     const sid = odin.newSession();
     await odin.submit(sid, { mode: 'edit', body: 'edit a.txt' });
-    await until(() => held === 1);
     // Another of the same machine will find its copy and its session.
-    world.worker();
+    const second = world.worker();
     await areThere(2);
+    await until(async () => (await odin.questions()).length === 1);
+    const [question] = await odin.questions();
     first.kill('SIGKILL');
     await once(first, 'exit');
+    await odin.answer(question?.id ?? '', 'allow_session', { by: 'me' });
+    await until(() => held === 1);
+    world.worker();
+    await until(async () =>
+      (await beat(world.handle.client, null)).some(({ pid }) => ![first.pid, second.pid].includes(pid)),
+    );
+    second.kill('SIGKILL');
+    await once(second, 'exit');
     const one = await end(odin, sid, 1);
-    check(one, 'a.txt');
+    check(one, 'a.txt', 4);
+    expect(only(one, 'PermissionAsked').questionId).toBe(question?.id);
+    expect(readFileSync(join(world.project, '.vscode/a.json'), 'utf8')).toBe('{}\n');
     expect(await odin.replay(sid)).toMatchObject({ difference: null, open: null });
 
     await odin.submit(sid, { mode: 'edit', body: 'edit b.txt' });
@@ -76,7 +90,7 @@ test('C5 O25: with kill -9 of its worker and a parent that begins anew in mid-wo
     gate.resolve();
     const next = await open();
     const two = await end(next, sid, 2);
-    check(two, 'b.txt');
+    check(two, 'b.txt', 3);
     expect(await next.replay(sid)).toMatchObject({ difference: null, open: null });
     expect(await next.fsck(false)).toMatchObject({ clean: true });
     expect(await world.handle.client.keys('{odin}:a:*')).toEqual([]);

@@ -192,11 +192,25 @@ test('O19 O25: conflict, word, cancel, a worker that leaves and none at all: eac
   });
 });
 
-test('O19 O24: what an agent with a worker changed is asked about here; a cancel ends that too, and what cannot be taken is kept', async () => {
+test('O19 O24 E5: what an agent with a worker changed is asked about here, and seen by hooks over edits; a cancel ends that too, and what cannot be taken is kept', async () => {
   const script = (turn: ScriptedTurn): ScriptedAnswer => {
-    const name = /\b(asked|odd)\b/.exec(turn.userText)?.[1] ?? '';
-    if (turn.stepOfMessage > 0) return { text: isAgent(turn) ? `Did ${name}.` : `Agent: ${results(turn)}` };
+    const name = /\b(asked|odd|guarded)\b/.exec(turn.userText)?.[1] ?? '';
+    if (isAgent(turn) && name === 'guarded' && turn.stepOfMessage === 0) {
+      return { toolCalls: [{ name: 'ReadFile', args: { file_path: 'a.txt' } }] };
+    }
+    if (turn.stepOfMessage > (isAgent(turn) && name === 'guarded' ? 1 : 0))
+      return { text: isAgent(turn) ? `Did ${name}.` : `Agent: ${results(turn)}` };
     if (!isAgent(turn)) return { toolCalls: [agentCall(name)] };
+    if (name === 'guarded') {
+      const edit = { file_path: 'a.txt', old_string: 'two', new_string: 'TWO' };
+      const write = { file_path: 'guarded.txt', content: 'by an agent\n' };
+      return {
+        toolCalls: [
+          { name: 'EditTool', args: edit },
+          { name: 'WriteFile', args: write },
+        ],
+      };
+    }
     const content = name === 'odd' ? 'half a letter: \uFFFD\n' : 'by an agent\n';
     return { toolCalls: [{ name: 'WriteFile', args: { file_path: `${name}.txt`, content } }] };
   };
@@ -207,7 +221,18 @@ test('O19 O24: what an agent with a worker changed is asked about here; a cancel
       matches: (tool: string) => tool === 'AgentPatch',
       toolCall: () => ({ decision: 'ask', reason: 'all of it' }) as const,
     };
-    const odin = await world.open({ permission: { mode: 'ask', timeoutMs: null }, hooks: [guard] });
+    const seen: (readonly [hook: string, tool: string, args: unknown])[] = [];
+    // As a user writes them who knows of the tools alone, not of patches.
+    const keepOut = (name: string, tools: readonly string[]) => ({
+      name,
+      matches: (tool: string) => tools.includes(tool),
+      toolCall: ({ tool, args }: { readonly tool: string; readonly args: unknown }) => {
+        seen.push([name, tool, args]);
+        return JSON.stringify(args).includes('guarded.txt') ? ({ decision: 'deny', reason: 'keep out' } as const) : {};
+      },
+    });
+    const hooks = [guard, keepOut('writes', ['WriteFile']), keepOut('edits', ['EditTool', 'MultiEditTool'])];
+    const odin = await world.open({ permission: { mode: 'ask', timeoutMs: null }, hooks });
     const sid = odin.newSession();
     const asking = world.ask(odin, sid, { mode: 'edit', body: 'asked' });
     await until(async () => (await odin.questions()).some(({ title }) => title === 'Run AgentPatch?'));
@@ -219,6 +244,23 @@ test('O19 O24: what an agent with a worker changed is asked about here; a cancel
     expect(readFileSync(patch, 'utf8')).toContain('+by an agent');
     expect([fileOf(world, 'asked.txt'), await odin.questions()]).toEqual([null, []]);
     expect(await odin.replay(sid)).toMatchObject({ difference: null, open: null });
+
+    seen.length = 0;
+    const guarded = await world.ask(odin, odin.newSession(), { mode: 'edit', body: 'guarded' });
+    expect(only(guarded, 'AgentEnded')).toMatchObject({ end: 'failed' });
+    expect(only(guarded, 'AgentEnded').answer).toMatch(/hook "edits" of the user does not allow[^]*keep out/);
+    expect([fileOf(world, 'a.txt'), fileOf(world, 'guarded.txt')]).toEqual(['one\ntwo\nthree\n', null]);
+    const path = (name: string) => join(world.project, name);
+    // Each hook is asked once about a file, in the form of a tool that it is for.
+    expect(seen).toEqual([
+      [
+        'edits',
+        'EditTool',
+        { file_path: path('a.txt'), old_string: 'one\ntwo\nthree\n', new_string: 'one\nTWO\nthree\n' },
+      ],
+      ['writes', 'WriteFile', { file_path: path('a.txt'), content: 'one\nTWO\nthree\n' }],
+      ['edits', 'EditTool', { file_path: path('guarded.txt'), old_string: '', new_string: 'by an agent\n' }],
+    ]);
 
     const odd = await world.ask(odin, odin.newSession(), { mode: 'edit', body: 'odd' });
     expect(only(odd, 'AgentEnded')).toMatchObject({ end: 'failed' });
