@@ -36,6 +36,8 @@ export async function createMetrics(deps: {
   readonly redis: OdinRedis;
   readonly ws: string;
   readonly rates: Rates;
+  /** Gives what batches' tasks have journaled to `take`. */
+  readTasks(): Promise<void>;
   now(): number;
 }): Promise<Metrics> {
   const { Counter, Gauge, Histogram, Registry } = await import('prom-client');
@@ -157,7 +159,7 @@ export async function createMetrics(deps: {
     isRead: () => performance.now() - readAt < READ_AGAIN_MS,
     async text(watch) {
       readAt = performance.now();
-      await watch.catchUp(MOST_READING_MS);
+      await Promise.all([watch.catchUp(MOST_READING_MS), deps.readTasks()]);
       for (const flush of flushes) flush();
       const all = watch.all();
       for (const status of STATUSES) sessions.set({ status }, all.filter((one) => one.status === status).length);

@@ -10,6 +10,7 @@ import type { RedisHandle } from '../orchestrator/redis.ts';
 import { agentChart } from '../orchestrator/watch/agent-chart.ts';
 import { readFigures } from '../orchestrator/watch/figures.ts';
 import { watchSessions } from '../orchestrator/watch/session-watch.ts';
+import { openTaskEvents } from '../orchestrator/watch/task-events.ts';
 import type { Journaled } from '../shared/events.ts';
 import { UserError } from '../shared/outcome.ts';
 import { addActions, type SessionParams } from './actions.ts';
@@ -56,6 +57,7 @@ export interface Dashboard {
 }
 
 const BODY_BYTES = 256 * 1024;
+const TASKS_EVERY_MS = 10_000;
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 /** Throws UserError when it cannot or must not listen there. */
@@ -92,12 +94,20 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
 
   const ws = workspaceId(odin.root, redis.scope);
   const everyMs = options.watchEveryMs;
-  const metrics = await createMetrics({ redis: redis.client, ws, rates: odin.rates, now });
+  const metrics = await createMetrics({
+    ...{ redis: redis.client, ws, rates: odin.rates, now },
+    readTasks: () => tasks.read(),
+  });
   const onEvent = (sid: string, entry: Journaled, bytes: number): void => {
     metrics.take(sid, entry, bytes);
     traces?.take(sid, entry);
   };
   const traces = openTraces(options.env ?? process.env, now, onError);
+  // The bytes of theirs are not this project's journals'.
+  const tasks = openTaskEvents({ redis: redis.client, home }, odin.root, (sid, entry) => onEvent(sid, entry, 0));
+  // What is over now is known; who sends traces needs the rest without being asked.
+  void tasks.read();
+  const taskTimer = traces === null ? null : setInterval(() => void tasks.read(), TASKS_EVERY_MS).unref();
   const views = createViews(app);
   const watch = watchSessions({
     ...{ redis: redis.client, home, ws, rates: odin.rates, onEvent, seen: views.seen },
@@ -173,6 +183,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const close = async (): Promise<void> => {
     streams.close();
     await watch.close();
+    if (taskTimer !== null) clearInterval(taskTimer);
+    if (traces !== null) await tasks.read();
     await traces?.close();
     await app.close();
     await closeBoard();

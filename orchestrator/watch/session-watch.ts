@@ -267,13 +267,13 @@ export function watchSessions(options: WatchOptions): SessionWatch {
   const pass = async (untilMs: number): Promise<void> => {
     const before = rev;
     const wasReading = !isComplete();
-    allowance.begin();
     await list();
     for (const [sid, { shown }] of entries) if (shown.isGuest && !looks.has(sid)) drop(sid);
     await beginLooks();
     const isAlive = createRunners();
     const isWide = passes++ % SWEEP_PASSES === 0;
     const { moved, pending, recent } = await index.read(isWide);
+    allowance.begin(pending.size === 0);
     const seen = new Set([...looks.sids(), ...(options.seen?.() ?? [])]);
     const changed = new Set([...moved, ...(isWide ? [...pending, ...recent] : [])]);
     for (const sid of [...changed, ...pending]) unread.add(sid);
