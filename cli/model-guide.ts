@@ -11,10 +11,11 @@ const long = (odin: string): string => `no model was found. Odin needs one to pl
   log in               ${odin} login   (asks for a key, tests it and keeps it)
   Claude               export ANTHROPIC_API_KEY=…
   OpenAI               export OPENAI_API_KEY=…
-  a compatible server  export OPENAI_BASE_URL=http://127.0.0.1:8080/v1   (no key needed)
+  a compatible server  export OPENAI_BASE_URL=http://127.0.0.1:8080/v1
   a local Ollama       ollama serve   (found by itself)
   a certain model      ${odin} run --model provider/name "…"
-                       or "model": "provider/name" in odinconfig.json or ~/.odin/config.json
+                       or "model": "provider/name" in odinconfig.json
+                       or ~/.odin/config.json
 
 To see Odin work on this folder without a model:  ${odin} demo
 To check what is there and what is missing:       ${odin} doctor`;

@@ -97,6 +97,11 @@ test('G1: no sequence of a model, a tool, a file name or a question gets to the 
         prompt: evil,
       },
       { type: 'AgentProgress', agent: 'a', step: 1, doing: evil, tokens: 1, costUsd: null },
+      { type: 'UserWord', text: evil, by: evil },
+      { type: 'AgentError', step: 1, code: evil, message: evil },
+      { type: 'LimitReached', limit: 'steps', message: evil },
+      { type: 'ModelChanged', from: evil, to: evil, code: evil },
+      { type: 'CancelRequested', by: evil },
       { type: 'HookRan', op: null, event: evil, name: evil, outcome: 'failed', message: evil, args: null },
       { type: 'RetryScheduled', code: evil, message: evil, dueAt: 1, attempt: 1, attempts: 2 },
       {
@@ -116,7 +121,11 @@ test('G1: no sequence of a model, a tool, a file name or a question gets to the 
     const dialog = new PermissionDialog({ question, waiting: () => 1, theme, rows: () => 30, answer: () => {} });
     const items = [{ value: evil, label: evil, description: evil }];
     const picker = new Picker({ title: evil, items, theme, rows: () => 30, onPick: () => {}, onCancel: () => {} });
-    const transcript = new Transcript(addNote(view, evil), theme);
+    const noted = (['table', 'diff', 'bad'] as const).reduce(
+      (seen, tone) => addNote(seen, `${evil}\n  ${evil}`, tone),
+      view,
+    );
+    const transcript = new Transcript(addNote(noted, evil), theme);
     for (const width of [20, 80]) {
       const standing = { mode: 'edit', queued: 1, waiting: 2, model: evil, sandbox: '', hint: '' } as const;
       const queue = [{ seq: 1, mid: 'm', mode: 'ask', body: evil, timestamp: 1 }] as const;
