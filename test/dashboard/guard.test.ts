@@ -96,6 +96,32 @@ test('C5: the link works once, and what looks like a token, a cookie or a key is
   expect((await ask(dashboard.origin, '/api/about', { headers: mixed })).status).toBe(401);
 });
 
+test('C5: which rows are in sight is a page’s own word: without a login, of another site, or about anything else it is refused', async () => {
+  const body = { view: 'A'.repeat(26), sids: [sid], away: false };
+  const say = (said: unknown, headers: Readonly<Record<string, string>> = {}) =>
+    ask(dashboard.origin, '/api/view', {
+      method: 'POST',
+      headers: { ...visitor, ...JSON_TYPE, origin: dashboard.origin, ...headers },
+      body: JSON.stringify(said),
+    });
+  // A page that is not open is told nothing, and nothing of it is kept.
+  expect(await say(body)).toMatchObject({ status: 200, text: '{}' });
+  expect((await say(body, { 'x-odin-key': 'x' })).status).toBe(401);
+  expect((await say(body, { origin: 'https://evil.example' })).status).toBe(403);
+  expect((await say(body, { host: 'evil.example' })).status).toBe(421);
+  const sids = Array.from({ length: 101 }, () => sid);
+  for (const wrong of [
+    { ...body, sids },
+    { ...body, sids: ['../../x'] },
+    { ...body, view: '__proto__' },
+    { ...body, x: 1 },
+    [],
+  ]) {
+    expect((await say(wrong)).status).toBe(400);
+  }
+  expect((await ask(dashboard.origin, '/api/view', { headers: visitor })).status).toBe(404);
+});
+
 test('C5: a name that is not this server’s is refused, whoever asks: DNS rebinding', async () => {
   const { port } = new URL(dashboard.origin);
   for (const host of [

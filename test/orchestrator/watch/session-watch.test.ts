@@ -1,12 +1,15 @@
 // A watch over real sessions in a real Redis, one of which nobody can read.
 
 import { expect, test } from '@jest/globals';
+import { archiveSession } from '../../../orchestrator/archive-move.ts';
 import { keys } from '../../../orchestrator/keys.ts';
 import { watchSessions } from '../../../orchestrator/watch/session-watch.ts';
+import type { EventOf } from '../../../shared/events.ts';
 import { ulid } from '../../../shared/ids.ts';
+import { NO_USAGE } from '../../../shared/messages.ts';
 import { NO_RATES } from '../../../shared/spending.ts';
 import { startTestRedis } from '../../support/redis.ts';
-import { ask, claimed, done, inboxOf, WS } from '../../support/redis-session.ts';
+import { ask, claimed, done, inboxOf, update, WS } from '../../support/redis-session.ts';
 import { until } from '../../support/until.ts';
 
 test('G1: a session that a newer Odin wrote stops no watch: the others are seen, and each of its events is told once at the most', async () => {
@@ -30,6 +33,54 @@ test('G1: a session that a newer Odin wrote stops no watch: the others are seen,
     await until(() => watch.get(fine)?.status === 'queued');
     expect(watch.get(strange)).toBeUndefined();
     expect(told).toEqual([fine, fine]);
+  } finally {
+    await watch.close();
+    await close();
+  }
+});
+
+test('C5 E16: nothing is read while nobody wants to know; who catches up has every event once; an archived session has a cost once it is in sight', async () => {
+  const { handle, home, close } = await startTestRedis();
+  const redis = handle.client;
+  const inbox = inboxOf(redis, home);
+  const [long, old] = [ulid(), ulid()];
+  for (const sid of [long, old]) await inbox.submit(ask(sid, 'hello'));
+  const spent = (model: string): EventOf<'aux.used'> => {
+    const usage = { ...NO_USAGE, input: 7, output: 1 };
+    return { type: 'aux.used', seq: 1, purpose: 'title', model, usage, at: Date.now() };
+  };
+  const archived = await claimed(redis, old, 1);
+  for (const model of ['a/one', 'a/two']) void archived.journal.append(spent(model));
+  await archived.journal.finish(done(1));
+  expect(await archiveSession({ redis, home }, old)).toBe('archived');
+  const running = await claimed(redis, long, 1);
+  // More than one reading brings.
+  const texts = Array.from({ length: 150 }, (_, n) => `text ${n}`);
+  for (const text of texts) void running.journal.append(update(1, text));
+  await running.journal.flushed();
+
+  const told: string[] = [];
+  let sight: readonly string[] = [];
+  const watch = watchSessions({
+    ...{ redis, home, ws: WS, everyMs: 1, isWanted: () => false, seen: () => sight },
+    rates: { ...NO_RATES, costOf: (spending) => Object.keys(spending).length },
+    onEvent: (_sid, { event }) => void told.push(event.type === 'update' ? event.text : event.type),
+  });
+  try {
+    for (let i = 0; i < 20; i++) await redis.ping();
+    expect([watch.rev(), watch.all()]).toEqual([0, []]);
+    expect(await redis.info('commandstats')).not.toContain('cmdstat_zrevrangebyscore');
+    await watch.catchUp(60_000);
+    expect(told).toEqual(['claim', ...texts]);
+    expect([watch.unread(), watch.isComplete()]).toEqual([0, true]);
+    expect(watch.get(long)).toMatchObject({ status: 'running', isRead: true, costUsd: 0 });
+    expect(watch.get(old)).toMatchObject({ status: 'archived', isRead: false });
+    sight = [old];
+    await running.journal.finish(done(1));
+    await watch.catchUp(60_000);
+    expect(watch.get(old)).toMatchObject({ status: 'archived', isRead: true, costUsd: 2 });
+    expect(watch.get(long)?.status).toBe('idle');
+    expect(told).toEqual(['claim', ...texts, 'msg.done']);
   } finally {
     await watch.close();
     await close();
