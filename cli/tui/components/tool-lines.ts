@@ -7,7 +7,7 @@ import { describeResult } from '../../describe-result.ts';
 import type { Theme } from '../theme.ts';
 import type { ToolItem } from '../view.ts';
 import { changeOf, diffLines } from './diff-lines.ts';
-import { cutLines, guard } from './lines.ts';
+import { cutLines, guard, wrapped } from './lines.ts';
 
 const MAX_DIFF = 14;
 const MAX_TAIL = 4;
@@ -29,7 +29,7 @@ export function toolLines(tool: ToolItem, theme: Theme, width: number, isOpen: b
     lines.push(...tool.progress.flatMap((line) => cutLines(line, width, margin, theme.dim)));
   } else if (isOpen) {
     const text = tool.text.trimEnd().split('\n');
-    lines.push(...cutLines(text.slice(0, MAX_OPEN).join('\n'), width, margin, theme.dim));
+    lines.push(...wrapped(text.slice(0, MAX_OPEN).join('\n'), width, margin, theme.dim));
     if (text.length > MAX_OPEN) lines.push(`${margin}${theme.dim(`… ${text.length - MAX_OPEN} more lines`)}`);
   } else if (tool.tool === 'ExecuteCommand') {
     lines.push(...tail(tool.text, theme, width, margin));

@@ -131,7 +131,10 @@ function wordLines(text: string, theme: Theme, width: number): string[] {
 
 function noteLines({ tone, text }: NoteItem, theme: Theme, width: number): string[] {
   if (tone === 'diff') return diffLines(text.split('\n'), theme, width, MARGIN);
-  if (tone === 'table') return text.split('\n').flatMap((line) => rowLines(line, width));
+  if (tone === 'table')
+    return cleanText(text)
+      .split('\n')
+      .flatMap((line) => rowLines(line, width));
   const marks = { dim: '', warn: '! ', bad: '✗ ' } as const;
   return wrapped(`${marks[tone]}${text}`, width, MARGIN, theme[tone]);
 }

@@ -9,7 +9,7 @@ import { Picker } from '../../../cli/tui/components/picker.ts';
 import { queueLines, todoLines } from '../../../cli/tui/components/side-lists.ts';
 import { toolLines } from '../../../cli/tui/components/tool-lines.ts';
 import { Transcript } from '../../../cli/tui/components/transcript.ts';
-import { reduce } from '../../../cli/tui/model.ts';
+import { addNote, reduce } from '../../../cli/tui/model.ts';
 import { createSlot } from '../../../cli/tui/slot.ts';
 import { editorTheme, themeNamed } from '../../../cli/tui/theme.ts';
 import { EMPTY_VIEW, type View } from '../../../cli/tui/view.ts';
@@ -115,7 +115,7 @@ test('G1: why a message failed or was refused stands there once', () => {
   }
 });
 
-test('G1: of a long change the rest is offered under the key or the command that shows it', () => {
+test('G1: of a long change the rest is offered under the key or the command that shows it; opened output is whole', () => {
   const args = { file_path: 'a', content: Array.from({ length: 900 }, (_, i) => `line ${i}`).join('\n') };
   const tool = {
     kind: 'tool',
@@ -130,6 +130,17 @@ test('G1: of a long change the rest is offered under the key or the command that
     toolLines({ ...tool, description: '', text: '', progress: [] }, theme, 80, isOpen).join('\n');
   expect(lines(false)).toMatch(/… 886 more lines \(Ctrl-O\)/);
   expect(lines(true)).toMatch(/… 500 more lines \(\/diff shows all\)/);
+  const text = `${'word '.repeat(40)}end`;
+  const read = { ...tool, tool: 'ReadFile', description: '', text, progress: [] } as const;
+  expect(
+    toolLines(read, theme, 60, true)
+      .slice(1)
+      .join(' ')
+      .replace(/[\s│]+/g, ' ')
+      .trim(),
+  ).toBe(text);
+  const note = addNote(EMPTY_VIEW, 'bar 10 %\rbar 100 %\r\n  two', 'table');
+  expect(new Transcript(note, theme).render(60)).toEqual(['  bar 10 %', '  bar 100 %', '    two', '']);
 });
 
 test('G1: a message of thousands of lines shows its beginning, and all of it once it is opened', () => {
