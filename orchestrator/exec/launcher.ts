@@ -47,7 +47,7 @@ interface Prepared {
   readonly n: number;
   readonly shim: ProcessIdentity;
   readonly cgroup: string | null;
-  warm?: Warm | null;
+  warm: Warm | null;
 }
 
 /** How long a command waits for the launcher before it is started without. */
@@ -98,10 +98,10 @@ export function openLauncher(limit: ProcessLimit, maxProcesses: number, patience
     if (words === null) return null;
     const [pid, startTime = '', joined] = words;
     const shim = { pid: Number(pid), startTime };
-    if (cgroup === null || joined === 'joined') return { shell: at, n, shim, cgroup };
+    if (cgroup === null || joined === 'joined') return { shell: at, n, shim, cgroup, warm: null };
     // Another Odin that started has just swept it away; or the kernel does not let it in, as it would not let in any.
     removeCgroup(cgroup);
-    if (!mayTryAgain) return { shell: at, n, shim, cgroup: null };
+    if (!mayTryAgain) return { shell: at, n, shim, cgroup: null, warm: null };
     if (isAlive(shim)) process.kill(shim.pid, 'SIGKILL');
     return prepareNow(false);
   };
@@ -129,6 +129,8 @@ export function openLauncher(limit: ProcessLimit, maxProcesses: number, patience
     const found = await prepared();
     if (found === null || isClosed || found.warm?.isOver() === false) return;
     const { shell: at, n } = found;
+    // One that was killed, or its shim.
+    waiting?.end();
     const order = make();
     const said = at.answer('warm', n);
     at.send('warm', `dir=${quoted(order.dir)}\nargv=(${list(order.argv)})\n`);
@@ -144,8 +146,9 @@ export function openLauncher(limit: ProcessLimit, maxProcesses: number, patience
   /** Whether the sandbox that waits there is used. */
   const useWarm = (found: Prepared, { dir, inside }: LaunchOrder): boolean => {
     const there = found.warm;
-    if (!there) return false;
+    if (waiting !== there) waiting?.end();
     waiting = null;
+    if (!there) return false;
     if (inside && there.isAsNew(inside.view)) {
       mkdirSync(dirname(dir), { recursive: true, mode: 0o700 });
       if (there.take(dir)) {

@@ -6,7 +6,7 @@ test('bench commands: without a sandbox its figure is null with the reason, and 
   const bench = await benchCommands({ rounds: 1 }, UNCONFINED);
   expect(bench.figures.map(({ name, odin }) => [name, odin === null])).toEqual([
     ['command in the sandbox', true],
-    ['the same, bubblewrap alone', true],
+    ['in one made for it, over bubblewrap', true],
     ['command without a sandbox', false],
     ['decide, median command', false],
     ['decide, slowest command', false],
