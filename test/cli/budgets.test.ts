@@ -7,12 +7,15 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
 import { type ScriptedServer, startScriptedServer } from '../../llm/scripted/server.ts';
 import { loadConfig, parseConfig } from '../../orchestrator/config.ts';
+import { connectRedis, type RedisHandle } from '../../orchestrator/redis.ts';
 import { acceptFolder } from '../../orchestrator/trust.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
 import { type CliOptions, runCli } from './run-cli.ts';
 
 let folder: string;
 let server: ScriptedServer;
+/** As another Odin of the user holds it, so that not every command starts one and ends it. */
+let redis: RedisHandle;
 let options: CliOptions;
 
 const script = (turn: ScriptedTurn): ScriptedAnswer =>
@@ -40,8 +43,10 @@ beforeAll(async () => {
       ANTHROPIC_BASE_URL: server.url,
     },
   };
+  redis = await connectRedis({ home: join(folder, 'home'), notice: () => {} });
 });
 afterAll(async () => {
+  await redis.close();
   await server.close();
   await rm(folder, { recursive: true, force: true });
 });

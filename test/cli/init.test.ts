@@ -6,12 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type ScriptedServer, startScriptedServer } from '../../llm/scripted/server.ts';
+import { connectRedis, type RedisHandle } from '../../orchestrator/redis.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
 import { type CliOptions, type CliRun, runCli, startCli } from './run-cli.ts';
 
 let folder: string;
 let project: string;
 let server: ScriptedServer;
+/** As another Odin of the user holds it, so that not every command starts one and ends it. */
+let redis: RedisHandle;
 let withModel: CliOptions;
 let without: CliOptions;
 let models: string[] = [];
@@ -39,8 +42,10 @@ beforeAll(async () => {
   withModel = { cwd: project, env: { ...home, ...keys } };
   await mkdir(join(folder, 'home'));
   await writeFile(join(folder, 'home/config.json'), '{"model": "anthropic/big", "smallModel": "anthropic/small"}');
+  redis = await connectRedis({ home: join(folder, 'home'), notice: () => {} });
 });
 afterAll(async () => {
+  await redis.close();
   await server.close();
   await rm(folder, { recursive: true, force: true });
 });

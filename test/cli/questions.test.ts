@@ -12,11 +12,14 @@ import { createPlainRenderer } from '../../cli/render-plain.ts';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
 import { type ScriptedServer, startScriptedServer } from '../../llm/scripted/server.ts';
 import type { OpenQuestion } from '../../orchestrator/api.ts';
+import { connectRedis, type RedisHandle } from '../../orchestrator/redis.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
 import { type CliOptions, runCli, startCli } from './run-cli.ts';
 
 let folder: string;
 let server: ScriptedServer;
+/** As another Odin of the user holds it, so that not every command starts one and ends it. */
+let redis: RedisHandle;
 let options: CliOptions & { readonly env: NodeJS.ProcessEnv };
 
 /** "write NAME" writes a file beside the project. */
@@ -42,8 +45,10 @@ beforeAll(async () => {
     join(folder, 'home', 'config.json'),
     '{"model": "anthropic/scripted", "smallModel": "anthropic/small"}',
   );
+  redis = await connectRedis({ home: join(folder, 'home'), notice: () => {} });
 });
 afterAll(async () => {
+  await redis.close();
   await server.close();
   await rm(folder, { recursive: true, force: true });
 });

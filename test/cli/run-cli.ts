@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { FEWER_COLLECTIONS } from '../support/crash-bundle.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/odin.js', import.meta.url));
 
@@ -24,7 +25,7 @@ export interface CliOptions {
 export function startCli(args: readonly string[], options: CliOptions = {}) {
   const { ODIN_HOME: _home, REDIS_URL: _redis, ...env } = process.env;
   for (const name of ['ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'OPENAI_API_KEY', 'OPENAI_BASE_URL']) delete env[name];
-  const child: ChildProcess = spawn(process.execPath, [LAUNCHER, ...args], {
+  const child: ChildProcess = spawn(process.execPath, [...FEWER_COLLECTIONS, LAUNCHER, ...args], {
     cwd: options.cwd,
     env: { ...env, NO_COLOR: '1', ...options.env },
     stdio: 'pipe',

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
 import { type ScriptedServer, startScriptedServer } from '../../llm/scripted/server.ts';
+import { connectRedis, type RedisHandle } from '../../orchestrator/redis.ts';
 import type { State } from '../../shared/state.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
 import { type CliOptions, runCli, startCli } from './run-cli.ts';
@@ -17,6 +18,8 @@ const LAUNCHER = fileURLToPath(new URL('../../bin/odin.js', import.meta.url));
 
 let folder: string;
 let server: ScriptedServer;
+/** As another Odin of the user holds it, so that not every command starts one and ends it. */
+let redis: RedisHandle;
 let options: CliOptions & { readonly env: NodeJS.ProcessEnv };
 /** Opened by a test that wants the model to wait for it. */
 let gate = Promise.withResolvers<void>();
@@ -54,8 +57,10 @@ beforeAll(async () => {
     join(folder, 'home', 'config.json'),
     '{"model": "anthropic/scripted", "smallModel": "anthropic/small"}',
   );
+  redis = await connectRedis({ home: join(folder, 'home'), notice: () => {} });
 });
 afterAll(async () => {
+  await redis.close();
   await server.close();
   await rm(folder, { recursive: true, force: true });
 });
