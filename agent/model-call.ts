@@ -76,6 +76,8 @@ export async function callModel(
   deps.recount(deps.memory.tokens, request, deps.contextWindow(model));
   const ready = deps.recorder.flushed();
   ready.catch(() => {});
+  // What was recorded leaves for the journal with this tick: the request is made ready while that is under way, not before.
+  await new Promise<void>(process.nextTick);
   const provider = await openProvider(deps, model);
   let spent: Usage | undefined;
   const outcome = provider.ok

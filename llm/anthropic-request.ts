@@ -42,6 +42,17 @@ export function anthropicRequest(request: ModelRequest): AnthropicRequest {
     const json = seal.add(message, () => rendered(message, seal, request.images));
     if (json !== '') messages.push(json);
   }
+  const body = `${headOf(request)},"messages":[${messages.join(',')}]}`;
+  return { body, seal: seal.current() };
+}
+
+const heads = new WeakMap<ModelRequest['tools'], { readonly of: string; readonly json: string }>();
+
+/** All that stands before the messages, which a message's requests have in common. */
+function headOf(request: ModelRequest): string {
+  const of = `${request.model}\n${request.maxOutputTokens}\n${request.system}`;
+  const known = heads.get(request.tools);
+  if (known?.of === of) return known.json;
   const head: Omit<MessageCreateParamsStreaming, 'messages'> = {
     model: request.model,
     max_tokens: request.maxOutputTokens,
@@ -55,8 +66,9 @@ export function anthropicRequest(request: ModelRequest): AnthropicRequest {
       ? {}
       : { system: [{ type: 'text', text: request.system, cache_control: { type: 'ephemeral' } }] }),
   };
-  const body = `${JSON.stringify(head).slice(0, -1)},"messages":[${messages.join(',')}]}`;
-  return { body, seal: seal.current() };
+  const json = JSON.stringify(head).slice(0, -1);
+  heads.set(request.tools, { of, json });
+  return json;
 }
 
 function rendered(message: ModelMessage, seal: Seal, images: ModelRequest['images']): Rendered<string> {

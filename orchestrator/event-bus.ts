@@ -3,7 +3,10 @@
 import type { StreamEvent } from '../shared/stream-events.ts';
 
 export interface EventBus {
-  /** Delivered a turn of the event loop later, in the order given: showing an event must not delay what follows from it. */
+  /**
+   * Delivered when the event loop has gone round twice without a new one, in the order given: showing an event must not delay what
+   * follows from it, and a request to the model that does leaves a turn later (Node's fetch first looks whether the connection stands).
+   */
   publish(sid: string, events: () => readonly StreamEvent[]): void;
   /** Events of a session from now on, until the signal aborts. A slow reader never slows the owner: see `lostFrom`. */
   subscribe(sid: string, signal: AbortSignal): Subscription;
@@ -17,6 +20,10 @@ export interface Subscription extends AsyncIterable<StreamEvent> {
   readonly lostFrom: string | null;
 }
 
+const QUIET_TURNS = 2;
+/** Where something is published in every turn, nobody waits longer than this. */
+const MOST_TURNS = 16;
+
 /** Events that wait for one reader. What is only for eyes is dropped first. */
 const MOST_WAITING = 10_000;
 
@@ -29,9 +36,20 @@ export function createEventBus(): EventBus {
       for (const listen of listeners.get(sid) ?? []) listen(made);
     }
   };
+  let turns = 0;
+  let quietTurns = 0;
+  const turn = () => {
+    turns += 1;
+    quietTurns += 1;
+    if (quietTurns < QUIET_TURNS && turns < MOST_TURNS) setImmediate(turn);
+    else deliver();
+  };
   return {
     publish(sid, events) {
-      if (due.push({ sid, events }) === 1) setImmediate(deliver);
+      quietTurns = 0;
+      if (due.push({ sid, events }) > 1) return;
+      turns = 0;
+      setImmediate(turn);
     },
     subscribe(sid, signal) {
       let buffer: StreamEvent[] = [];

@@ -76,8 +76,8 @@ function factLines(now: CurrentFacts): Map<string, string> {
     lines.set(`${AGENT}${id}`, `agent ${id} (${mode}, ${status}): ${title}${open === 0 ? '' : `, ${open} todos open`}`);
   }
   for (const file of newestFirst(now.cached)) {
-    const name = file.filePath.startsWith(`${now.root}/`) ? file.filePath.slice(now.root.length + 1) : file.filePath;
-    lines.set(`${FILE}${name}`, fileLine(name, file));
+    const { key, line } = fileFact(file, now.root);
+    lines.set(key, line);
   }
   return lines;
 }
@@ -105,6 +105,24 @@ function todosLine(todos: readonly Todo[]): string {
 const shortened = (text: string, limit: number): string => (text.length <= limit ? text : `${text.slice(0, limit)}…`);
 
 const MARK = { pending: ' ', in_progress: '>', completed: 'x' } as const;
+
+interface FileFact {
+  readonly root: string;
+  readonly key: string;
+  readonly line: string;
+}
+
+const fileFacts = new WeakMap<CachedFileInfo, FileFact>();
+
+/** Asked for every file with every request: kept as long as what is known of the file stays the same. */
+function fileFact(file: CachedFileInfo, root: string): FileFact {
+  const known = fileFacts.get(file);
+  if (known?.root === root) return known;
+  const name = file.filePath.startsWith(`${root}/`) ? file.filePath.slice(root.length + 1) : file.filePath;
+  const fact = { root, key: `${FILE}${name}`, line: fileLine(name, file) };
+  fileFacts.set(file, fact);
+  return fact;
+}
 
 function fileLine(name: string, file: CachedFileInfo): string {
   const part = file.truncated ? `lines ${file.ranges.join(', ')} of ${file.totalLines}` : `${file.totalLines} lines`;

@@ -151,7 +151,19 @@ export function createFileCache(config: FileCacheConfig, now: () => number = Dat
     }
   }
 
+  /** Of whole files what was told last: a list is made with every request to the model. */
+  const told = new WeakMap<FileVersion, CachedFileInfo>();
+
   function info(entry: CacheEntry): CachedFileInfo {
+    const last = told.get(entry.version);
+    const isWhole = entry.full !== null && last?.truncated === false && last.filePath === entry.path;
+    if (isWhole && last.cachedAt === entry.cachedAt && last.isModified === entry.isModified) return last;
+    const made = makeInfo(entry);
+    told.set(entry.version, made);
+    return made;
+  }
+
+  function makeInfo(entry: CacheEntry): CachedFileInfo {
     const { size, totalLines, stamp } = entry.version;
     const ranges = rangesOf(entry).map(({ start, end }) => `${start}-${end}`);
     const mtimeMs = Number(stamp.mtimeNs / 1_000_000n);

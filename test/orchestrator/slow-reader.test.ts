@@ -10,6 +10,7 @@ import { NO_RATES } from '../../shared/spending.ts';
 import { createStreamView } from '../../shared/stream-view.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { ask, claimed, done, inboxOf, update } from '../support/redis-session.ts';
+import { until } from '../support/until.ts';
 
 let server: TestRedis;
 
@@ -52,7 +53,7 @@ test('DURABILITY 15.14, O4: followers that read nothing while 12,000 events are 
     }
   }
   await journal.finish(done(1));
-  await turnOfLoop();
+  await until(() => subscription.lostFrom !== null);
   expect(subscription.lostFrom).toBe('1-1');
 
   const lines = Array.from({ length: EVENTS }, (_, n) => `line ${n}`);
@@ -83,7 +84,7 @@ test('DURABILITY 15.14: a reader that has lost events ends without a later reade
   bus.publish(sid, () =>
     Array.from({ length: EVENTS }, (_, n) => view.journaled(`1-${n + 1}`, update(1, `line ${n}`))).flat(),
   );
-  await turnOfLoop();
+  await until(() => slow.lostFrom !== null);
   expect(slow.lostFrom).toBe('1-1');
   const later = bus.subscribe(sid, signal)[Symbol.asyncIterator]();
   expect(await slow[Symbol.asyncIterator]().next()).toMatchObject({ done: true });
