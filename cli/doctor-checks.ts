@@ -1,9 +1,10 @@
 // What `odin doctor` looks at, one function a check. Each says what it found, or what to do; none throws.
 
 import { randomUUID } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { makeFolders } from '../orchestrator/make-folders.ts';
 import { isFolderTrusted, trustedSince } from '../orchestrator/trust.ts';
 import { findRoot } from '../orchestrator/workspace.ts';
 import { UserError } from '../shared/outcome.ts';
@@ -61,7 +62,7 @@ async function node(): Promise<Check> {
 async function home({ home }: Place): Promise<Check> {
   const probe = join(home, `.doctor-${randomUUID()}`);
   try {
-    await mkdir(home, { recursive: true, mode: 0o700 });
+    makeFolders(home, 0o700);
     await writeFile(probe, '');
     await rm(probe);
     return { name: 'state folder', ok: true, needed: true, text: home };

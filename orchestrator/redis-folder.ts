@@ -1,11 +1,12 @@
 // Where a private Redis lives on disk: a folder that is the user's alone, with space left, and a path for its socket that
 // is short enough. The same home gives the same socket in every process, whatever its environment: two paths would be two servers.
 
-import { chmodSync, lstatSync, mkdirSync, statfsSync } from 'node:fs';
+import { chmodSync, lstatSync, statfsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { sha256 } from '../shared/ids.ts';
 import { UserError } from '../shared/outcome.ts';
+import { makeFolders } from './make-folders.ts';
 
 /** The longest path a socket may have: 107 bytes on Linux, 103 on macOS. */
 const LONGEST_SOCKET_PATH = 100;
@@ -14,7 +15,7 @@ const MIN_FREE_BYTES = 32 * 1024 * 1024;
 /** Makes the folder with mode 0700, or says why it cannot be used. */
 export function privateFolder(dir: string): string {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolders(dir, 0o700);
     const stat = lstatSync(dir);
     if (stat.isDirectory() && (stat.mode & 0o077) !== 0) chmodSync(dir, 0o700);
   } catch (error) {

@@ -1,10 +1,11 @@
 // Small JSON files of the user in the state folder: readable by nobody else, replaced whole, one writer at a time.
 
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type * as z from 'zod';
 import { UserError } from '../shared/outcome.ts';
+import { makeFolders } from './make-folders.ts';
 import { lock } from './process-lock.ts';
 
 const LOCK_WAIT_MS = 5_000;
@@ -38,7 +39,7 @@ export async function changeUserFile<T>(
   try {
     const changed = change(readUserFile(path, schema, empty));
     if (changed === undefined) return;
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(path), 0o700);
     const temp = `${path}.${randomUUID()}`;
     try {
       writeFileSync(temp, `${JSON.stringify(changed, null, 2)}\n`, { flag: 'wx', mode: 0o600, flush: true });

@@ -11,7 +11,6 @@ import {
   fstatSync,
   fsync,
   lstatSync,
-  mkdirSync,
   openSync,
   realpathSync,
   renameSync,
@@ -24,6 +23,7 @@ import { promisify } from 'node:util';
 import { sha256 } from '../../shared/ids.ts';
 import { killPoint } from '../../shared/kill-point.ts';
 import { fail, type Outcome, ok } from '../../shared/outcome.ts';
+import { makeFolders } from '../make-folders.ts';
 import { fileFailure } from './failures.ts';
 import { type FileStamp, sameStamp, stampOf } from './file-stamp.ts';
 import { type DiskFile, readWhole } from './read-disk.ts';
@@ -59,7 +59,7 @@ export async function replaceFile(replacement: Replacement): Promise<Outcome<Rep
   if (refused) return refused;
   let temp: string | undefined;
   try {
-    const madeFolder = before ? undefined : mkdirSync(folder, { recursive: true });
+    const madeFolder = before ? undefined : makeFolders(folder);
     temp = tempNameFor(path);
     const written = after && (await writeTemp(temp, after, before, replacement.mode));
     // Spares an intent, no more: the look that counts comes after it.
