@@ -15,7 +15,7 @@ export function addTools(program: Command, settle: Settle): void {
     .option('--small-model <provider/name>', 'the model that puts the facts into words')
     .option('--no-model', 'write it from the facts alone')
     .option('--no-config', 'make no odinconfig.json')
-    .addOption(jsonOption('print events, one JSON object a line'))
+    .addOption(jsonOption('print events, one JSON object a line; with --dry-run the outcome, one object'))
     .action(async (options: InitOptions) => {
       await settle((await import('./commands/init.ts')).init(options));
     });

@@ -64,7 +64,9 @@ async function judgeAndRun(
     ...(offered === undefined ? {} : { rule: offered }),
   };
   const answer = await permissions.ask(question, stop);
-  if (answer.decision === 'deny') return fail('refused', 'not_allowed', `${title}: not allowed. ${reasons.join(' ')}`);
+  if (answer.decision === 'deny') {
+    return fail('refused', 'not_allowed', `Not allowed: ${title} It is asked about because: ${reasons.join('; ')}.`);
+  }
   // The time of the question is not the tool's.
   return parsed.run({ ...full, signal: AbortSignal.any([stop, AbortSignal.timeout(tool.timeoutMs)]) });
 }

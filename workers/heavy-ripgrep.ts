@@ -2,6 +2,7 @@
 // The process is gone when the promise settles, however it ends; nothing is kept of records once they were handed over.
 
 import { spawn } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
 import { cancelled, fail, type Outcome, ok } from '../shared/outcome.ts';
 
 /** Hidden files are searched, version control's own folders are not; .gitignore counts with or without a repository. */
@@ -60,9 +61,20 @@ export async function ripgrep(run: RipgrepRun): Promise<Outcome<RipgrepEnd>> {
   const code = await ended.promise;
   run.signal.removeEventListener('abort', kill);
   if (run.signal.aborted) return cancelled();
-  if (code instanceof Error) return fail('failed', 'ripgrep_missing', `ripgrep did not start: ${code.message}.`);
+  if (code instanceof Error) return notStarted(code, run.cwd);
   if (!stopped) split.end();
   return verdict(stopped ? 0 : code, stderr, split.seen, stopped);
+}
+
+/** A folder that may not be entered looks to whoever starts a program like one that cannot be run. */
+async function notStarted({ message }: Error, cwd: string): Promise<Outcome<RipgrepEnd>> {
+  const error = await access(cwd, constants.R_OK | constants.X_OK).then(
+    () => null,
+    ({ code }: NodeJS.ErrnoException) => code,
+  );
+  return error === null
+    ? fail('failed', 'ripgrep_missing', `ripgrep did not start: ${message}.`)
+    : fail('failed', 'not_searched', `${cwd} cannot be searched (${error}). Tell the user, or go on without it.`);
 }
 
 /** Exit code 2 means an error; errors of files begin with the file's path, which begins with `./` here. */

@@ -16,6 +16,7 @@ import { INIT_MODEL, initModels } from '../init-planner.ts';
 import { onInterrupt } from '../interrupts.ts';
 import { openModels } from '../open-models.ts';
 import { type Place, placeHere, withOdin } from '../place.ts';
+import { jsonLine } from '../render-json.ts';
 import { rendererHere } from '../renderers.ts';
 import { runMessage } from '../run-message.ts';
 import { settingsOf } from '../settings.ts';
@@ -40,7 +41,7 @@ export async function init(options: InitOptions): Promise<number> {
   const found = await modelsFor(options, await settingsOf(place));
   say(whereLine(place.cwd, root));
   const args: JsonObject = options.focus === undefined ? {} : { focus: options.focus };
-  if (options.dryRun === true) return await dryRun(place, found, args);
+  if (options.dryRun === true) return await dryRun(place, found, args, options.json ?? false);
   if (found === null) await refuseUnfinished(place);
   const { code, wrote } = await runInit(place, initModels(found, args), args, options.json ?? false);
   if (code === EXIT.completed) afterwards(place, root, wrote, options);
@@ -71,14 +72,15 @@ function whereLine(cwd: string, root: string): string {
   );
 }
 
-async function dryRun(place: Place, models: ModelPair | null, args: JsonObject): Promise<number> {
+async function dryRun(place: Place, models: ModelPair | null, args: JsonObject, json: boolean): Promise<number> {
   const stop = new AbortController();
   const offInterrupt = onInterrupt(() => stop.abort());
   try {
     const outcome = await withOdin(place, models, (odin) =>
       odin.runTool('InitTool', { ...args, dry_run: true }, 'edit', stop.signal),
     );
-    if (outcome.ok) process.stdout.write(cleanText(`${outcome.value.text.trimEnd()}\n`));
+    if (json) process.stdout.write(jsonLine(outcome));
+    else if (outcome.ok) process.stdout.write(cleanText(`${outcome.value.text.trimEnd()}\n`));
     else process.stderr.write(`odin: ${cleanText(outcome.failure.message)}\n`);
     if (outcome.ok) return EXIT.completed;
     return outcome.failure.kind === 'cancelled' ? EXIT.cancelled : EXIT.failed;

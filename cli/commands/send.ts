@@ -20,7 +20,7 @@ export interface SendOptions extends BudgetOptions {
 }
 
 export async function send(session: string, words: readonly string[], options: SendOptions): Promise<number> {
-  const body = await readPrompt(words.length === 0 ? ['-'] : words);
+  const body = await readPrompt(words.length === 0 ? ['-'] : words, `odin send ${session} "then update the docs"`);
   const here = placeHere();
   const config = await settingsOf(here);
   const mode = options.mode ?? config.defaultMode;

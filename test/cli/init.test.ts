@@ -130,6 +130,11 @@ test('in a folder below the root it says where it writes; --dry-run prints and w
   expect(run.stdout).toContain('would be created:');
   expect(run.stdout).toContain('put into words by the lesser model');
   expect(server.requests.at(-1)?.body).toContain('Say hello.');
+  const asJson = await runCli(['init', '--dry-run', '--no-model', '--json'], { ...withModel, cwd: project });
+  expect(JSON.parse(asJson.stdout)).toMatchObject({
+    ok: true,
+    value: { text: expect.stringContaining('would be created:') },
+  });
   expect(existsSync(join(project, 'ODIN.md'))).toBe(false);
   expect(existsSync(join(project, 'odinconfig.json'))).toBe(false);
 });
