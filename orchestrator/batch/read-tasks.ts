@@ -1,5 +1,5 @@
 // Reads a file of tasks, JSON lines or YAML, and says of every mistake in which line it is, before anything runs. Whether repositories
-// and commits exist is check-places.ts's.
+// and commits exist is submit.ts's.
 
 import { cleanLine } from '../../shared/clean-text.ts';
 import { UserError } from '../../shared/outcome.ts';
