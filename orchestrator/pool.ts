@@ -226,6 +226,8 @@ export function openAgentThreads({
   const seen = new Map<number, { readonly beats: number; readonly checks: number; readonly worked: number | null }>();
   const silent = new Set<number>();
   const pools = new Map<AgentPlace, Promise<Piscina>>();
+  const alone = openSlots(ALONE_THREADS, AGENTS_A_THREAD);
+  const closing = new AbortController();
   let running = 0;
   let timer: NodeJS.Timeout | undefined;
 
@@ -285,13 +287,17 @@ export function openAgentThreads({
     async run(task, port) {
       running += 1;
       timer ??= setInterval(() => void check(), CHECK_MS).unref();
+      const place: AgentPlace = task.inc > SHARED_LIVES ? 'alone' : 'shared';
+      // Piscina does not start a thread for those that wait in its queue when theirs is lost: none waits there.
+      const slot = place === 'alone' ? await alone.take(closing.signal) : null;
       try {
-        const place: AgentPlace = task.inc > SHARED_LIVES ? 'alone' : 'shared';
+        if (place === 'alone' && slot !== 'taken') throw new Error('no thread is left for it');
         const pool = pools.get(place) ?? open(place);
         pools.set(place, pool);
         const piscina = await pool;
         await piscina.run({ task, port, pulse }, { transferList: [port] });
       } finally {
+        if (slot === 'taken') alone.give();
         running -= 1;
         if (running === 0) {
           clearInterval(timer);
@@ -302,6 +308,7 @@ export function openAgentThreads({
     },
     wasSilent: (thread) => silent.has(thread),
     async close() {
+      closing.abort();
       clearInterval(timer);
       const opened = [...pools.values()];
       pools.clear();
