@@ -32,7 +32,7 @@ export function templateSections(facts: Facts, notes: ReadonlyMap<string, string
 function whatItIs({ name, description, languages, files, manifests }: Facts): string {
   const kinds = [...new Set(manifests.filter(({ file }) => !file.includes('/')).map(({ kind }) => kind))];
   const lines = [
-    description === '' ? `${name}: ${files} files.` : `${name}: ${sentence(description)}`,
+    description === '' ? `${name}: ${filesText(files)}.` : `${name}: ${sentence(description)}`,
     languages.length === 0
       ? ''
       : `Written in ${shares(languages, 5)}.${kinds.length === 0 ? '' : ` Built with ${kinds.join(', ')}.`}`,
@@ -68,7 +68,7 @@ function architecture(facts: Facts): string {
 /** One part of the project, as a list item. */
 export function componentLine({ folder, files, languages, manifest, about, aboutFrom, holds }: Component): string {
   const [first] = languages;
-  const count = `${files} ${files === 1 ? 'file' : 'files'}`;
+  const count = filesText(files);
   const written =
     first?.files === files ? `${count} of ${first.name}` : first ? `${count}: ${shares(languages, 3)}` : count;
   const kind = manifest ? `${manifest.kind}, ` : '';
@@ -138,3 +138,5 @@ const cut = (text: string): string => {
 };
 
 const sentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
+
+const filesText = (files: number): string => `${files} ${files === 1 ? 'file' : 'files'}`;
