@@ -1,9 +1,10 @@
 // bench fleet: batches on real processes against a scripted model that takes 200 ms: tasks a second with 1, 10, 100 and 500 at a time and
-// with two workers beside one, what a task that waits for the model takes in memory, and a batch of small tasks beside as many runs of
-// `odin run`, one after the other.
+// with two workers beside one, what tasks that wait for the model take of memory and processor, and a batch of small tasks beside as many
+// runs of `odin run`, one after the other.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type BatchWorld, withBatchWorld } from '../test/support/batch-world.ts';
 import { startWorker } from '../test/support/kill-workers.ts';
@@ -13,6 +14,9 @@ import { atMost, type BenchReport, report } from './report.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../bin/odin.js', import.meta.url));
 const MODEL_MS = 200;
+/** What the beginning of many tasks leaves to be done is done; how long it is looked at then: all that it does every so often. */
+const SETTLE_MS = 5_000;
+const IDLE_MS = 30_000;
 const SMALL_TASKS = 100;
 /** Runs of `odin run` that are really made; the rest are taken to be like these. */
 const RUNS = 5;
@@ -25,7 +29,12 @@ export async function benchFleet(): Promise<BenchReport> {
   for (const concurrency of AT_A_TIME)
     loads.push(await load(1, concurrency, Math.max(8, Math.min(2 * concurrency, concurrency + 100))));
   const waits = [];
-  for (const agents of AT_A_TIME) waits.push(await waiting(agents));
+  const idle = [];
+  for (const agents of AT_A_TIME) {
+    const { peakMb, percent } = await waiting(agents);
+    waits.push(peakMb);
+    idle.push(percent);
+  }
   const { one, two } = await pair();
   const { batchMs, runMs } = await smallTasks();
   const [few = 0, many = 0] = [waits[0], waits.at(-1)];
@@ -43,6 +52,12 @@ export async function benchFleet(): Promise<BenchReport> {
       odin: peakMb,
       floor: null,
     })),
+    ...idle.map((percent, i) => ({
+      name: `processor time, ${AT_A_TIME[i]} that wait for the model`,
+      unit: '%',
+      odin: percent,
+      floor: null,
+    })),
     { name: 'tasks a second, two workers beside one', unit: '/s', odin: two, floor: one },
     { name: `${SMALL_TASKS} small tasks beside as many runs`, unit: 'ms', odin: batchMs, floor: runMs * SMALL_TASKS },
   ];
@@ -50,6 +65,7 @@ export async function benchFleet(): Promise<BenchReport> {
     atMost(`one worker against two, ${PAIR.concurrency} tasks at a time`, one / two, 1 / 1.7, 'times'),
     atMost('a batch of small tasks against as many runs', batchMs / (runMs * SMALL_TASKS), 0.1, 'times'),
     atMost('memory of one more task at a time', perTask, 5, 'MB'),
+    atMost('processor time of 500 tasks that wait', idle.at(-1) ?? 0, 1, '%'),
   ]);
 }
 
@@ -64,8 +80,8 @@ async function pair(): Promise<{ readonly one: number; readonly two: number }> {
   return { one, two };
 }
 
-/** The memory of one worker, MB, when so many of its tasks wait for the model at the same moment. */
-async function waiting(agents: number): Promise<number> {
+/** What one worker takes when so many of its tasks wait for the model at the same moment: memory in MB, and of a processor. */
+async function waiting(agents: number): Promise<{ readonly peakMb: number; readonly percent: number }> {
   const answer = Promise.withResolvers<void>();
   return withBatchWorld(
     async ({ userText }) => {
@@ -80,13 +96,19 @@ async function waiting(agents: number): Promise<number> {
       const { bid } = await world.submit(Array.from({ length: agents }, (_, i) => ({ prompt: `question ${i}` })));
       await until(() => world.server.requests.length - before === agents);
       const { peakBytes } = memory.stop();
+      await delay(SETTLE_MS);
+      const [cpuMs, since] = [cpuOf(worker), performance.now()];
+      await delay(IDLE_MS);
+      const percent = (100 * (cpuOf(worker) - cpuMs)) / (performance.now() - since);
       answer.resolve();
       await world.ended(bid);
       await ended(worker);
-      return peakBytes / 2 ** 20;
+      return { peakMb: peakBytes / 2 ** 20, percent };
     },
   );
 }
+
+const cpuOf = ({ pid }: ChildProcess): number => watchTree(pid ?? 0, '').stop().cpuMs;
 
 async function ended(worker: ChildProcess): Promise<void> {
   const exited = once(worker, 'exit');
