@@ -4,7 +4,7 @@ import { reserve } from '../../../orchestrator/budget/ledger.ts';
 import { keys } from '../../../orchestrator/keys.ts';
 import { startTestRedis } from '../../support/redis.ts';
 
-test('E7: a Redis that answers with an error is not asked again at once, and a call waits until it gives its piece', async () => {
+test('E7: a Redis that answers with an error is not asked again at once, and a call waits until it gives its piece; who finds nothing left after a crash makes none', async () => {
   const { handle, close } = await startTestRedis();
   try {
     const { meta } = keys.batch('b');
@@ -23,6 +23,15 @@ test('E7: a Redis that answers with an error is not asked again at once, and a c
     await handle.client.del(meta);
     expect((await asked).ok).toBe(true);
     await allowance.close();
+
+    // A process that takes all there is and dies gives nothing back; who comes after it makes no call.
+    const failed = (error: unknown) => expect(error).toBeUndefined();
+    const { scope: dead } = openAllowance(handle.client, 'killed', { tokens: 100 }, failed);
+    const all = { usd: null, tokens: 100 };
+    const most = { ...ask, input: all, likelyInput: all };
+    expect((await reserve(dead, most, new AbortController().signal)).ok).toBe(true);
+    const { scope: next } = openAllowance(handle.client, 'killed', { tokens: 100 }, failed);
+    expect(await reserve(next, ask, new AbortController().signal)).toMatchObject({ ok: false, hit: { why: 'spent' } });
   } finally {
     await close();
   }
