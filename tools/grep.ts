@@ -150,7 +150,7 @@ function respond(
   ctx: ToolContext,
 ): ToolResponse {
   const folder = displayPath(target.real, ctx.root);
-  const what = output === 'content' ? 'lines' : 'files';
+  const one = output === 'content' ? 'line' : 'file';
   const about = found.complete ? '' : 'more than ';
   const numbers = args['-n'] ?? true;
   return {
@@ -163,7 +163,7 @@ function respond(
       isFile: target.kind === 'file',
       skip: args.offset ?? 0,
     }),
-    description: `Found ${about}${found.total} ${what} for ${JSON.stringify(args.pattern.slice(0, 80))} in ${folder}`,
+    description: `Found ${about}${found.total} ${found.total === 1 ? one : `${one}s`} for ${JSON.stringify(args.pattern.slice(0, 80))} in ${folder}`,
     data: {
       total: found.total,
       truncated: found.truncated,

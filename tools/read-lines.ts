@@ -61,7 +61,7 @@ function render(view: FileView, name: string, limit: number | undefined): ToolRe
   return {
     text: whole ? text : `${text}(Lines ${shown} of ${view.totalLines} in ${name}.${more})`,
     description: whole
-      ? `Read ${name} (${view.totalLines} lines)`
+      ? `Read ${name} (${view.totalLines} ${view.totalLines === 1 ? 'line' : 'lines'})`
       : `Read ${name} lines ${shown} of ${view.totalLines}`,
     data: {
       path: view.path,
