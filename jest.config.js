@@ -10,5 +10,6 @@ export default {
   maxWorkers: 3,
   workerIdleMemoryLimit: '768MB',
   // For what hangs alone, and for every test: what a slow machine needs must not fail one.
-  testTimeout: 300_000,
+  testTimeout: 600_000,
+  testSequencer: '<rootDir>/test/support/sequencer.js',
 };

@@ -92,6 +92,8 @@ export async function startScriptedServer(options: ScriptedServerOptions): Promi
       else sendJson(response, 500, { error: { message: `The script failed: ${String(error)}` } });
     });
   });
+  // A slow machine may let a connection rest for longer than Node keeps one: it would be cut as it is used again.
+  server.keepAliveTimeout = 600_000;
   server.on('connection', (socket) => {
     connections.set(socket, connected);
     connected += 1;

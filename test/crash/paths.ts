@@ -44,7 +44,7 @@ interface Run {
   readonly client: Odin;
 }
 
-const STUCK_MS = 60_000;
+const STUCK_MS = 240_000;
 
 export async function killOnPaths(
   folder: string,
@@ -146,7 +146,7 @@ async function begin({ folder, home, runs, newName }: PathsWorld, plan: PathPlan
 
 /** Long enough to cancel the wait, where the path does that. */
 const retryMsOf = ({ answers }: PathPlan): number =>
-  answers.some(({ act: acted }) => acted?.on === 'timer.set') ? 1_000 : 20;
+  answers.some(({ act: acted }) => acted?.on === 'timer.set') ? 30_000 : 20;
 
 /** Whether a process that runs the message was killed at the point. */
 async function dieAt({ url, home }: PathsWorld, { plan, project, sid, client }: Run, point: string): Promise<boolean> {

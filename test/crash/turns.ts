@@ -159,7 +159,7 @@ async function patiently<T>(submit: () => Promise<T>): Promise<T> {
   }
 }
 
-const STUCK_MS = 60_000;
+const STUCK_MS = 240_000;
 
 async function allDone(handle: RedisHandle, sessions: readonly TurnsSession[], total: number): Promise<void> {
   let [seen, since] = [-1, performance.now()];

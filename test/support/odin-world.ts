@@ -39,7 +39,7 @@ export interface World {
   ask(odin: Odin, sid: string, submit: SubmitOptions): Promise<readonly StreamEvent[]>;
 }
 
-const BUSY = /^the event loop was blocked/;
+const BUSY = /^the event loop was blocked|^the queue reports .*(?:Missing lock|Lock mismatch|could not renew lock)/;
 
 export async function withWorld<T>(
   options: {
@@ -103,7 +103,10 @@ export async function withWorld<T>(
         ...(retryDelayMs ? { retryDelayMs } : {}),
         notice: (line) => noticed.push(line),
         // That the machine was busy is true and no fault.
-        log: (message, detail) => BUSY.test(message) || logged.push(`${message} ${JSON.stringify(detail)}`),
+        log(message, detail) {
+          const line = `${message} ${JSON.stringify(detail)}`;
+          if (!BUSY.test(line)) logged.push(line);
+        },
       });
       opened.push(odin);
       return odin;

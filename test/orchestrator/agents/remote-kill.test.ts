@@ -13,7 +13,7 @@ import { withRemoteWorld } from '../../support/remote-world.ts';
 import { until } from '../../support/until.ts';
 
 test('C5 O24 O25: with kill -9 of its worker, in a question and in mid-work, and a parent that begins anew an agent goes on; it is asked for once, and its edit is made once', async () => {
-  let held = 0;
+  const held = { a: 0, b: 0 };
   const gate = Promise.withResolvers<void>();
   const script = async (turn: ScriptedTurn): Promise<ScriptedAnswer> => {
     if (!turn.system.includes('You are a subagent')) {
@@ -30,9 +30,9 @@ test('C5 O24 O25: with kill -9 of its worker, in a question and in mid-work, and
     if (turn.stepOfMessage === 2 && file === 'a.txt') {
       return { toolCalls: [{ name: 'WriteFile', args: { file_path: '.vscode/a.json', content: '{}\n' } }] };
     }
-    held += 1;
-    // The first of each file is answered when the test says so.
-    if (held !== 2) await gate.promise;
+    // What is asked for the second file is answered when the test says so; of the first file what its dead worker had asked never is.
+    held[file === 'a.txt' ? 'a' : 'b'] += 1;
+    if (file === 'b.txt' || held.a === 1) await gate.promise;
     return { text: `Edited ${file}.` };
   };
   const lines = 'one\ntwo\nthree\n';
@@ -54,7 +54,7 @@ test('C5 O24 O25: with kill -9 of its worker, in a question and in mid-work, and
       expect(only(events, 'AgentEnded')).toMatchObject({ end: 'completed', steps });
       expect(readFileSync(join(world.project, file), 'utf8')).toBe('one\ntwo\nadded\nthree\n');
     };
-    const areThere = (count: number) => until(async () => (await beat(world.handle.client, null)).length === count);
+    const areThere = (count: number) => until(async () => (await beat(world.handle.client, null)).length >= count);
 
     const first = world.worker();
     await areThere(1);
@@ -69,7 +69,7 @@ test('C5 O24 O25: with kill -9 of its worker, in a question and in mid-work, and
     first.kill('SIGKILL');
     await once(first, 'exit');
     await odin.answer(question?.id ?? '', 'allow_session', { by: 'me' });
-    await until(() => held === 1);
+    await until(() => held.a > 0);
     world.worker();
     await until(async () =>
       (await beat(world.handle.client, null)).some(({ pid }) => ![first.pid, second.pid].includes(pid)),
@@ -83,7 +83,7 @@ test('C5 O24 O25: with kill -9 of its worker, in a question and in mid-work, and
     expect(await odin.replay(sid)).toMatchObject({ difference: null, open: null });
 
     await odin.submit(sid, { mode: 'edit', body: 'edit b.txt' });
-    await until(() => held === 3);
+    await until(() => held.b > 0);
     await until(async () => (await odin.state(sid)).subAgents.some(({ steps }) => steps === 2));
     await odin.close();
     // Its worker knows nothing of that, and comes to the end alone.
