@@ -41,7 +41,8 @@ export function rowLines(text: string, width: number): string[] {
   const line = spread(cleanText(text)).trimEnd();
   const room = Math.max(1, width - 2);
   if (visibleWidth(line) <= room) return [guard(`  ${line}`, width)];
-  const [head = ''] = /^(?:.*\S)? {2,}(?=\S)/.exec(`${line.slice(0, Math.floor(room / 2))}x`) ?? [];
+  const ends = [...line.matchAll(/(?:^| ) +(?=\S)/g)].map((gap) => gap.index + gap[0].length);
+  const head = line.slice(0, ends.findLast((end) => end <= 0.6 * room) ?? 0);
   const column = visibleWidth(head);
   const [first = '', ...rest] = wrapped(line.slice(head.length), width, ' '.repeat(2 + column));
   return [guard(`  ${head}${first.trimStart()}`, width), ...rest];

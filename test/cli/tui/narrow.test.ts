@@ -82,6 +82,9 @@ test('G1: a row of a table that is too long goes on below its last column, and l
   expect(rows[0]).toMatch(/^ {2}ok {2}trust in this folder {2}not trusted/);
   for (const row of rows.slice(1)) expect(row).toMatch(/^ {28}\S/);
   expect(rows.map((row) => row.slice(28)).join(' ')).toBe(words);
+  // A column that begins in the middle of the screen, whatever stands around it.
+  for (const gap of [20, 24, 26, 28, 30, 31])
+    expect(rowLines(`ok${' '.repeat(gap)}${words}`, 60)[1]).toMatch(new RegExp(`^ {${4 + gap}}\\S`));
   for (const text of ['x'.repeat(200), `${'文字'.repeat(60)}  x`, '  a  b', '']) {
     const lines = rowLines(text, 40);
     expect(Math.max(...lines.map(visibleWidth))).toBeLessThanOrEqual(40);
