@@ -4,6 +4,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type BatchStatus, ITEM_STATUSES, type ItemResult, openBatchStore } from '../orchestrator/batch/store.ts';
 import { beat, type SeenWorker } from '../orchestrator/jobs/workers.ts';
+import { keys } from '../orchestrator/keys.ts';
 import type { OdinRedis } from '../orchestrator/redis.ts';
 import type { ShowSafely } from './show-safely.ts';
 
@@ -24,6 +25,8 @@ export interface FleetWatch {
 }
 
 const FRESH_MS = 1_000;
+/** What is over, or another project's, is looked at again so seldom: it may be begun anew. */
+const STALE_MS = 15_000;
 /** The rate is that of so long. */
 const RATE_MS = 60_000;
 const MOST_BATCHES = 50;
@@ -37,6 +40,9 @@ interface Sample {
 export function watchFleet(redis: OdinRedis, root: string, now: () => number): FleetWatch {
   const store = openBatchStore(redis);
   const samples = new Map<string, Sample[]>();
+  /** Null: not of this project. */
+  const settled = new Map<string, BatchStatus | null>();
+  let settledAt = now();
   let newest: { readonly at: number; readonly fleet: Promise<Fleet> } | null = null;
 
   const shown = (status: BatchStatus): ShownBatch => {
@@ -54,9 +60,24 @@ export function watchFleet(redis: OdinRedis, root: string, now: () => number): F
       leftMs: perMs === 0 ? null : (status.total - done) / perMs,
     };
   };
+  const statuses = async (): Promise<readonly (BatchStatus | null)[]> => {
+    if (now() - settledAt > STALE_MS) settled.clear();
+    if (settled.size === 0) settledAt = now();
+    const bids = await redis.zrevrange(keys.batches, 0, -1);
+    return Promise.all(
+      bids.map(async (bid) => {
+        const known = settled.get(bid);
+        if (known !== undefined) return known;
+        const status = await store.status(bid);
+        const own = status?.root === root ? status : null;
+        if (own === null || own.endedAt !== null) settled.set(bid, own);
+        return own;
+      }),
+    );
+  };
   const read = async (): Promise<Fleet> => {
-    const [all, workers] = await Promise.all([store.list(), beat(redis, null)]);
-    const own = all.filter((batch) => batch.root === root).slice(0, MOST_BATCHES);
+    const [all, workers] = await Promise.all([statuses(), beat(redis, null)]);
+    const own = all.filter((batch) => batch !== null).slice(0, MOST_BATCHES);
     return { batches: own.map(shown), workers: workers.map(({ startTime: _, roots: __, ...worker }) => worker) };
   };
   return {

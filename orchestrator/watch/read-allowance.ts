@@ -18,7 +18,8 @@ const OVERHEAD = 3;
 /** Parts of one processor. */
 const WORKING_SHARE = 0.03;
 const QUIET_SHARE = 0.25;
-const MOST_REST_MS = 2_000;
+/** The longest rest, in periods. */
+const MOST_REST = 7;
 
 export function createAllowance(everyMs: number): Allowance {
   let share = WORKING_SHARE;
@@ -35,6 +36,6 @@ export function createAllowance(everyMs: number): Allowance {
       spentMs += (OVERHEAD * (user + system)) / 1_000;
     },
     isLeft: () => spentMs < everyMs * share,
-    restMs: () => Math.min(Math.max(everyMs, spentMs / share - spentMs), MOST_REST_MS),
+    restMs: () => Math.min(Math.max(everyMs, spentMs / share - spentMs), MOST_REST * everyMs),
   };
 }
