@@ -12,6 +12,8 @@ export interface MeterDeps {
   readonly budget: Pick<MessageBudget, 'scope' | 'room'>;
   maxOutputTokens(model: string): number;
   tell(word: RemoteWord): Promise<void>;
+  /** How often the agent was placed. */
+  placed(): number;
   /** A limit is reached: it makes no more calls. */
   hit(limit: LimitKind): void;
   /** The worker could not be told. */
@@ -52,7 +54,7 @@ export function meterCalls(deps: MeterDeps, isMetered: () => boolean): MeteredCa
     if (signal.aborted) return room.settle(NOTHING);
     reserved = room;
     const { maxOutputTokens } = room;
-    await deps.tell({ k: 'go', op: inWorkers(op), attempt, maxOutputTokens });
+    await deps.tell({ k: 'go', placed: deps.placed(), op: inWorkers(op), attempt, maxOutputTokens });
   };
 
   return {

@@ -85,9 +85,10 @@ export const wordSchema = z.discriminatedUnion('k', [
     by: z.string().max(200),
     word: z.string().max(20_000).optional(),
   }),
-  /** A call of the model may be made. */
+  /** A call of the model may be made, where the agent is placed for the so-manieth time: one that begins it anew asks anew. */
   z.strictObject({
     k: z.literal('go'),
+    placed: z.int().min(0),
     op: z.string().max(50),
     attempt: z.int().positive(),
     maxOutputTokens: z.int().positive(),

@@ -98,7 +98,9 @@ export function relayQuestions(deps: RelayDeps): RelayedQuestions {
       const asked = questionSchema.parse(event.question);
       const { asked: all } = deps.memory.permissions;
       const same = all.get(asked.id);
-      if (same !== undefined && same.op !== event.op) throw new Error(`Question ${asked.id} is another call's.`);
+      if (same !== undefined && (same.op !== event.op || same.question.agent !== deps.agent)) {
+        throw new Error(`Question ${asked.id} is another call's.`);
+      }
       const { timeoutMs } = deps.permissions;
       const { paths, host, ...rest } = asked;
       const question: Question = {

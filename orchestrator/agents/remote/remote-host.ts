@@ -99,6 +99,7 @@ export function startRemoteAgent(
       budget: deps.budget,
       maxOutputTokens: (model) => deps.maxOutputTokens(model),
       tell,
+      placed: () => attempt,
       hit(limit) {
         overLimit ??= limit;
         if (cancelledBy === null) cancel('the budget of the message');

@@ -109,7 +109,7 @@ export async function runOrder(deps: OrderDeps, claimed: ClaimedOrder): Promise<
     const running = mirror({
       ...{ handle, store, rid, sid, epoch, attempt, blobs: openBlobs(home), roots: [copyRoot, order.root] },
       signal: AbortSignal.any([signal, over.signal]),
-      obey: (word) => obey({ odin, parent, sid }, word),
+      obey: (word) => obey({ odin, parent, sid, attempt }, word),
       refused: (id, why) => deps.log('a job was refused', { id: `${rid} ${id}`, why }),
     });
     running.catch(() => {});
@@ -191,11 +191,16 @@ async function begin(odin: Odin, models: ModelPair, { order, session, signal }: 
 
 /** False when its message has not begun here. */
 async function obey(
-  { odin, parent, sid }: { readonly odin: Odin; readonly parent: ParentsWord; readonly sid: string },
+  {
+    odin,
+    parent,
+    sid,
+    attempt,
+  }: { readonly odin: Odin; readonly parent: ParentsWord; readonly sid: string; readonly attempt: number },
   word: RemoteWord,
 ): Promise<boolean> {
   if (word.k === 'answer' || word.k === 'go') {
-    parent.hear(word);
+    if (word.k === 'answer' || word.placed === attempt) parent.hear(word);
     return true;
   }
   try {
