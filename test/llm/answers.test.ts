@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from '@jest/globals';
 import type { ModelMessage } from '../../shared/messages.ts';
-import type { ModelDelta } from '../../shared/ports.ts';
+import { Fenced, type ModelDelta } from '../../shared/ports.ts';
 import { answered, MODEL_APIS, never, requestOf, withServer } from '../support/model-apis.ts';
 
 const ASK: ModelMessage = { role: 'user', text: 'What is in a.ts?' };
@@ -31,6 +31,29 @@ describe.each(MODEL_APIS)('$api', ({ api, open }) => {
       expect(answer.parts[1]).toMatchObject({ text: 'I read it.' });
       expect(answer.model).toBe('scripted-1');
     });
+  });
+
+  test('O4: a request leaves when what was recorded before it is durable, and never when the journal is another owner’s', async () => {
+    await withServer(
+      () => ({ text: 'Heard.' }),
+      async (server) => {
+        const provider = open(server.url);
+        const sent = () => server.requests.map(({ body }) => /held|fenced|other/.exec(body)?.[0]);
+        const held = Promise.withResolvers<void>();
+        const fenced = Promise.withResolvers<void>();
+        const call = (text: string, ready?: Promise<void>) =>
+          provider.stream(requestOf([{ role: 'user', text }]), { signal: never(), ...(ready ? { ready } : {}) });
+        const first = call('held', held.promise);
+        const second = call('fenced', fenced.promise);
+        answered(await call('other'));
+        expect(sent()).toEqual(['other']);
+        fenced.reject(new Fenced('Another owner.'));
+        await expect(second).rejects.toThrow(Fenced);
+        held.resolve();
+        answered(await first);
+        expect(sent()).toEqual(['other', 'held']);
+      },
+    );
   });
 
   test('E2: parallel tool calls come in the order in which the model made them, arguments byte for byte', async () => {
