@@ -10,7 +10,9 @@ test('O24: the leases that are due at one moment are renewed in one script, and 
     const owners = Array.from({ length: 300 }, (_, i) => keys.workspace(`w${i}`).owner);
     // Every third has another owner, and the one after that none.
     await Promise.all(
-      owners.map((key, i) => (i % 3 === 2 ? Promise.resolve(1) : client.hset(key, 'id', i % 3 === 0 ? 'own' : 'other'))),
+      owners.map((key, i) =>
+        i % 3 === 2 ? Promise.resolve(1) : client.hset(key, 'id', i % 3 === 0 ? 'own' : 'other'),
+      ),
     );
     const scripts = async () =>
       [...(await client.info('commandstats')).matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce(
