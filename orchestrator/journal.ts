@@ -64,7 +64,7 @@ export interface Owner {
 
 /**
  * Names the job that a running session got after it was claimed, so that another process can put it back when this one dies.
- * A session that has ended meanwhile leaves an entry that nobody needs and the next claim overwrites.
+ * Nothing is named where the session has ended meanwhile or is another's.
  */
 export async function nameJob(
   redis: OdinRedis,
@@ -74,8 +74,9 @@ export async function nameJob(
     job,
   }: { readonly sid: string; readonly ws: string; readonly job: { readonly id: string; readonly token: string } },
 ): Promise<void> {
-  const owner: Owner = { ...selfIdentity(), ws, jobId: job.id, token: job.token };
-  await redis.hset(keys.owners(HOST), sid, JSON.stringify(owner));
+  const unnamed: Owner = { ...selfIdentity(), ws, jobId: '', token: '' };
+  const owner: Owner = { ...unnamed, jobId: job.id, token: job.token };
+  await redis.oname([keys.owners(HOST)], [sid, JSON.stringify(unnamed), JSON.stringify(owner)]);
 }
 
 const HOST = hostname();

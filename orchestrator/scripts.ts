@@ -23,6 +23,7 @@ export interface OdinScripts extends BatchScripts, JobScripts, LimitScripts, Rem
   readonly orewound: Script<number>;
   readonly oinstall: Script<'ok' | 'exists' | 'lost'>;
   readonly oremove: Script<'ok' | 'changed' | 'gone'>;
+  readonly oname: Script<number>;
   readonly oleave: Script<number>;
   readonly olease: Script<readonly ['ok', number] | readonly ['held', string, string, string]>;
   /** Its number of keys comes first. */
@@ -291,6 +292,14 @@ redis.call('HDEL', KEYS[9], ARGV[1])
 return 'ok'
 `;
 
+// oname: the owner of a session learns which job it has.
+// KEYS owners of the host   ARGV sid, the owner without a job, the owner with it   -> 1, or 0 when the session is not that owner's
+const ONAME = `
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return 1
+`;
+
 // oleave: the owner puts a message down that is not done. What comes next is no crash.
 // KEYS meta, owners of the host   ARGV sid, epoch   -> 1, or 0 when somebody else has it
 const OLEAVE = `
@@ -343,6 +352,7 @@ export const SCRIPTS = {
   orewound: { numberOfKeys: 1, lua: OREWOUND },
   oinstall: { numberOfKeys: 6, lua: OINSTALL },
   oremove: { numberOfKeys: 9, lua: OREMOVE },
+  oname: { numberOfKeys: 1, lua: ONAME },
   oleave: { numberOfKeys: 2, lua: OLEAVE },
   olease: { numberOfKeys: 2, lua: OLEASE },
   orenew: { lua: ORENEW },

@@ -1,10 +1,12 @@
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openControl, sendControl } from '../../orchestrator/control.ts';
-import { claimSession } from '../../orchestrator/journal.ts';
+import { claimSession, nameJob } from '../../orchestrator/journal.ts';
 import { type Followed, followLog, lastLogId, readLog } from '../../orchestrator/journal-read.ts';
 import { keys } from '../../orchestrator/keys.ts';
 import { openLiveStream } from '../../orchestrator/live-stream.ts';
+import { selfIdentity } from '../../orchestrator/process-identity.ts';
 import { connectRedis, type OdinRedis } from '../../orchestrator/redis.ts';
 import type { Journaled } from '../../shared/events.ts';
 import { ulid } from '../../shared/ids.ts';
@@ -59,6 +61,20 @@ test('O4, O6: a message is claimed with its text and the log, journaled in order
   ]);
   expect(texts(await readLog(client, sid, '1-1', 2))).toEqual(['b', 'c']);
   expect(await lastLogId(client, sid)).toBe('2-1');
+});
+
+test('DURABILITY 6: who runs a session is named with its job while it runs it, and not once it has ended', async () => {
+  const sid = await sessionWith(1);
+  const { journal } = await claimed(client, sid, 1);
+  const named = async () => JSON.parse((await client.hget(keys.owners(hostname()), sid)) ?? 'null') as unknown;
+  const job = { id: 'job', token: 'token' };
+  await nameJob(client, { sid, ws: WS, job });
+  expect(await named()).toMatchObject({ ...selfIdentity(), ws: WS, jobId: 'job', token: 'token' });
+  await nameJob(client, { sid, ws: WS, job: { id: 'another', token: 'x' } });
+  expect(await named()).toMatchObject({ jobId: 'job' });
+  await journal.finish(done(1));
+  await nameJob(client, { sid, ws: WS, job });
+  expect(await named()).toBeNull();
 });
 
 test('O4: after a second claim the first owner can neither append nor finish', async () => {

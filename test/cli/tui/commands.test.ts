@@ -66,7 +66,7 @@ test('O5, E16: /cost, /context, /compact, /export, /clear, /sessions, /resume, /
       screen.type(`/fork 99${ENTER}`);
       await screen.until(/has no message 99 that is done/);
       screen.type(`/fork 1${ENTER}`);
-      await screen.until(/a fork with 1 messages/);
+      await screen.until(/a fork with 1 message\./);
       screen.type(`second${ENTER}`);
       await screen.until(/Answer to <second>[^]*completed/);
       screen.type(`/clear${ENTER}`);
