@@ -20,8 +20,9 @@ import { hasBrowser, openBrowser } from '../test/support/browser.ts';
 import { type BenchServer, startServer } from './dashboard-server.ts';
 import { median } from './report.ts';
 
-const SESSIONS = 300;
-const MESSAGES = 4;
+/** Fewer than those above which the oldest leave Redis: that would be measured too. */
+const SESSIONS = 150;
+const MESSAGES = 40;
 const MODEL_MS = 5;
 
 /** Nobody; a reader of the list and of one session; the page in a browser on this machine. */
@@ -29,19 +30,18 @@ const WATCHERS = ['nobody', 'reader', 'page'] as const;
 type Watcher = (typeof WATCHERS)[number];
 
 export interface Turn {
-  readonly perSecond: number;
+  /** Milliseconds of the whole, for each message. */
+  readonly wholeMs: number;
   /** Of the orchestrator, of Redis and of the dashboard, for each message. */
   readonly ownMs: number;
   readonly redisMs: number;
   readonly serverMs: number;
 }
 
-export type Cost = Readonly<Record<Watcher, Turn | null>> & {
-  /** By how much the runs without a dashboard differ, (most − least) / median: what is below that is noise. */
-  readonly noise: Turn;
-};
+/** Of each kind of watcher one run a round, in the order of the rounds. Empty: there is no browser. */
+export type Cost = Readonly<Record<Watcher, readonly Turn[]>>;
 
-/** The medians of each; a round before them only warms up. */
+/** A round before them only warms up. */
 export async function measureCost(rounds: number): Promise<Cost> {
   const runs: Record<Watcher, Turn[]> = { nobody: [], reader: [], page: [] };
   const watchers = WATCHERS.filter((watcher) => watcher !== 'page' || hasBrowser);
@@ -53,23 +53,21 @@ export async function measureCost(rounds: number): Promise<Cost> {
       runs[watcher].push(await run(watcher));
     }
   }
-  const over = (of: (values: readonly number[]) => number | null, turns: readonly Turn[]): Turn => ({
-    perSecond: of(turns.map(({ perSecond }) => perSecond)) ?? 0,
-    ownMs: of(turns.map(({ ownMs }) => ownMs)) ?? 0,
-    redisMs: of(turns.map(({ redisMs }) => redisMs)) ?? 0,
-    serverMs: of(turns.map(({ serverMs }) => serverMs)) ?? 0,
-  });
-  const middle = (turns: readonly Turn[]): Turn | null => (turns.length === 0 ? null : over(median, turns));
-  return {
-    nobody: middle(runs.nobody),
-    reader: middle(runs.reader),
-    page: middle(runs.page),
-    noise: over(spread, runs.nobody),
-  };
+  return runs;
 }
 
-const spread = (values: readonly number[]): number =>
-  (Math.max(...values) - Math.min(...values)) / Math.max(median(values) ?? 0, Number.MIN_VALUE);
+/** Of all rounds. */
+export const middle = (turns: readonly Turn[], figure: keyof Turn): number | null =>
+  median(turns.map((turn) => turn[figure]));
+
+/**
+ * What a watched run takes of this, over the run of the same round that nobody watches: the median of all rounds, and how far they are apart.
+ * A machine that is faster in one minute than in the next is the same for both.
+ */
+export function timesOf(cost: Cost, watcher: Watcher, figure: keyof Turn) {
+  const times = cost[watcher].map((turn, round) => turn[figure] / (cost.nobody[round]?.[figure] ?? Number.NaN));
+  return { times: median(times), spread: Math.max(...times) - Math.min(...times) };
+}
 
 /** A home of its own each time, so that the one has no more sessions than the other. */
 async function run(watcher: Watcher): Promise<Turn> {
@@ -88,6 +86,8 @@ async function run(watcher: Watcher): Promise<Turn> {
   await allDone(handle.client, pending);
   const server = watcher === 'nobody' ? null : await startServer(home, cwd);
   const leave = server === null ? async () => {} : await watch(watcher, server, sids);
+  // Also without one: what this process does when it rests is done before the count begins.
+  await delay(SETTLE_MS);
   try {
     const before = await spent(handle.client, server);
     const since = performance.now();
@@ -97,17 +97,18 @@ async function run(watcher: Watcher): Promise<Turn> {
     const after = await spent(handle.client, server);
     const messages = SESSIONS * MESSAGES;
     return {
-      perSecond: messages / seconds,
+      wholeMs: (1000 * seconds) / messages,
       ownMs: (after.ownMs - before.ownMs) / messages,
       redisMs: (after.redisMs - before.redisMs) / messages,
       serverMs: (after.serverMs - before.serverMs) / messages,
     };
   } finally {
-    await leave();
-    await server?.stop();
-    await owner.close();
-    await handle.close();
-    rmSync(folder, { recursive: true, force: true });
+    await leave().finally(async () => {
+      await server?.stop();
+      await owner.close();
+      await handle.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
   }
 }
 
@@ -120,7 +121,6 @@ async function watch(watcher: Watcher, server: BenchServer, sids: readonly strin
     await page.getByText(`${sids.length} sessions`).waitFor();
     await page.locator('a.session').first().click();
     await page.getByText('live', { exact: true }).waitFor();
-    await delay(SETTLE_MS);
     return () => browser.close();
   }
   const script = fileURLToPath(new URL('dashboard-reader.ts', import.meta.url));
@@ -128,7 +128,6 @@ async function watch(watcher: Watcher, server: BenchServer, sids: readonly strin
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await once(reader.stdout, 'data');
-  await delay(SETTLE_MS);
   return () => ended(reader);
 }
 
@@ -136,6 +135,7 @@ async function watch(watcher: Watcher, server: BenchServer, sids: readonly strin
 const SETTLE_MS = 2_000;
 
 async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) throw new Error(`The reader has ended by itself (${child.exitCode}).`);
   const exit = once(child, 'exit');
   child.kill('SIGKILL');
   await exit;

@@ -31,8 +31,9 @@ for (let second = 0; ; second++) {
   const rows = sids.slice(from, from + ROWS_SEEN);
   const reply = await fetch(`${origin}/api/view`, {
     ...{ method: 'POST', headers: { ...json, ...visitor } },
-    body: JSON.stringify({ view, sids: rows }),
+    body: JSON.stringify({ view, sids: rows, away: false }),
   });
+  if (!reply.ok) throw new Error(`It was not told which rows are seen: ${reply.status} ${await reply.text()}`);
   await reply.text();
   await delay(1_000);
 }

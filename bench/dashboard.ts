@@ -16,7 +16,7 @@ import type { JournalEvent } from '../shared/events.ts';
 import { opId, sha256, ulid } from '../shared/ids.ts';
 import { hasBrowser, openBrowser } from '../test/support/browser.ts';
 import { ask, claimEvent, inboxOf } from '../test/support/redis-session.ts';
-import { type Cost, cpuOf, measureCost, type Turn } from './dashboard-cost.ts';
+import { type Cost, cpuOf, measureCost, middle, timesOf } from './dashboard-cost.ts';
 import { type BenchServer, startServer } from './dashboard-server.ts';
 import { atMost, type BenchReport, type Figure, median, report } from './report.ts';
 
@@ -60,7 +60,7 @@ async function measure(
   redis: OdinRedis,
   sids: readonly string[],
   { link, pid }: BenchServer,
-  { nobody, reader, page: inBrowser, noise }: Cost,
+  cost: Cost,
 ): Promise<BenchReport> {
   const browser = hasBrowser ? await openBrowser() : null;
   const page = await browser?.newPage({ viewport: { width: 1440, height: 900 } });
@@ -103,32 +103,43 @@ async function measure(
       { name: 'rows in sight behind the journals at the end', unit: 's', odin: behind, floor: null },
       { name: 'server, most memory', unit: 'MB', odin: peak, floor: null },
       { name: 'server, processor time for each event', unit: 'µs', odin: (1e6 * cpu) / events, floor: null },
-      ...costRows('with a reader elsewhere', reader, nobody),
-      ...costRows('with its page in a browser here', inBrowser, nobody),
-      { name: 'noise of messages', unit: 'part', odin: noise.perSecond, floor: null },
-      { name: 'noise of the orchestrator', unit: 'part', odin: noise.ownMs, floor: null },
-      { name: 'noise of Redis', unit: 'part', odin: noise.redisMs, floor: null },
+      ...costRows('a reader elsewhere', 'reader', cost),
+      ...costRows('its page in a browser here', 'page', cost),
     ],
     [
       atMost('time that 10,000 events take to be journaled', 10_000 / rate, 1.05, 's'),
       atMost('input to next frame, p95', p95, 100, 'ms', none),
       atMost('server, most memory', peak, 150, 'MB'),
-      atMost('time for a message, with a reader', over(nobody?.perSecond, reader?.perSecond), 1.05, 'times'),
-      atMost('orchestrator’s processor time, with a reader', over(reader?.ownMs, nobody?.ownMs), 1.05, 'times'),
+      atMost('time for a message, with a reader', timesOf(cost, 'reader', 'wholeMs').times, 1.05, 'times'),
+      atMost('orchestrator’s processor time, with a reader', timesOf(cost, 'reader', 'ownMs').times, 1.05, 'times'),
     ],
   );
 }
 
-const over = (a: number | undefined, b: number | undefined): number | null =>
-  a === undefined || b === undefined ? null : a / b;
-
-/** What a watched run takes, over one that nobody watches. */
-const costRows = (how: string, watched: Turn | null, alone: Turn | null): readonly Figure[] => [
-  { name: `messages, ${how}`, unit: 'per s', odin: watched?.perSecond ?? null, floor: alone?.perSecond ?? null },
-  { name: `orchestrator, ${how}`, unit: 'ms CPU each', odin: watched?.ownMs ?? null, floor: alone?.ownMs ?? null },
-  { name: `Redis, ${how}`, unit: 'ms CPU each', odin: watched?.redisMs ?? null, floor: alone?.redisMs ?? null },
-  { name: `dashboard itself, ${how}`, unit: 'ms CPU each', odin: watched?.serverMs ?? null, floor: null },
-];
+/** What a watched run takes, over one that nobody watches; each row's ratio is of medians, its goal the median of ratios. */
+const costRows = (how: string, watcher: 'reader' | 'page', cost: Cost): readonly Figure[] => {
+  if (cost[watcher].length === 0) return [];
+  const row = (name: string, figure: 'wholeMs' | 'ownMs' | 'redisMs'): readonly Figure[] => {
+    const { times, spread } = timesOf(cost, watcher, figure);
+    const [odin, floor] = [middle(cost[watcher], figure), middle(cost.nobody, figure)];
+    return [
+      { name: `${name} a message, ${how}`, unit: 'ms', odin, floor },
+      { name: '  the same, round by round', unit: 'times', odin: times, floor: null },
+      { name: '  rounds apart', unit: 'times', odin: spread, floor: null },
+    ];
+  };
+  return [
+    ...row('time for', 'wholeMs'),
+    ...row('processor of the orchestrator for', 'ownMs'),
+    ...row('processor of Redis for', 'redisMs'),
+    {
+      name: `processor of the dashboard for a message, ${how}`,
+      unit: 'ms',
+      odin: middle(cost[watcher], 'serverMs'),
+      floor: null,
+    },
+  ];
+};
 
 /** From a key in the page's filter to the frame that shows it. */
 async function inputDelay(page: Page): Promise<number> {
