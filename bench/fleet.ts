@@ -92,14 +92,14 @@ async function waiting(agents: number): Promise<{ readonly peakMb: number; reado
       const worker = startWorker(world, agents);
       await warmUp(world, 1);
       const before = world.server.requests.length;
-      const memory = watchTree(worker.pid ?? 0, '', 100);
+      const tree = watchTree(worker.pid ?? 0, '', 100);
       const { bid } = await world.submit(Array.from({ length: agents }, (_, i) => ({ prompt: `question ${i}` })));
       await until(() => world.server.requests.length - before === agents);
-      const { peakBytes } = memory.stop();
+      const { peakBytes } = tree.seen();
       await delay(SETTLE_MS);
-      const [cpuMs, since] = [cpuOf(worker), performance.now()];
+      const [{ cpuMs }, since] = [tree.seen(), performance.now()];
       await delay(IDLE_MS);
-      const percent = (100 * (cpuOf(worker) - cpuMs)) / (performance.now() - since);
+      const percent = (100 * (tree.stop().cpuMs - cpuMs)) / (performance.now() - since);
       answer.resolve();
       await world.ended(bid);
       await ended(worker);
@@ -107,8 +107,6 @@ async function waiting(agents: number): Promise<{ readonly peakMb: number; reado
     },
   );
 }
-
-const cpuOf = ({ pid }: ChildProcess): number => watchTree(pid ?? 0, '').stop().cpuMs;
 
 async function ended(worker: ChildProcess): Promise<void> {
   const exited = once(worker, 'exit');

@@ -20,15 +20,23 @@ export interface Watched {
   readonly seen: Float64Array;
 }
 
+interface TreeWatch {
+  /** What the thread has seen so far; nothing before its first look. */
+  seen(): TreeUsage;
+  stop(): TreeUsage;
+}
+
 /** Samples every `intervalMs` until `stop` is called. `marker` is a text in the command line of detached members. */
-export function watchTree(rootPid: number, marker: string, intervalMs = 20): { stop(): TreeUsage } {
+export function watchTree(rootPid: number, marker: string, intervalMs = 20): TreeWatch {
   const seen = new Float64Array(new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT));
   const workerData: Watched = { rootPid, marker, intervalMs, seen };
   const thread = new Worker(new URL('./process-tree-thread.ts', import.meta.url), { workerData });
+  const usage = (): TreeUsage => ({ peakBytes: seen[0] as number, cpuMs: seen[1] as number });
   return {
+    seen: usage,
     stop() {
       void thread.terminate();
-      return { peakBytes: seen[0] as number, cpuMs: seen[1] as number };
+      return usage();
     },
   };
 }
