@@ -169,6 +169,9 @@ function readChart({ id, config, root, implementations }: AnyStateMachine): Char
   const top = root as unknown as Node;
   const named: Readonly<Record<string, unknown>> = implementations.actions;
   const guards = implementations.guards as Chart['guards'];
+  for (const [name, guard] of Object.entries(guards)) {
+    if (typeof guard !== 'function' || 'check' in guard) refuse(`a guard ${name} made of other guards`);
+  }
   const assignments = new Map<string, Assigned>();
   for (const [name, action] of Object.entries(named)) {
     if (typeof action !== 'function') refuse(`an action ${name} that is no function`);
@@ -180,6 +183,8 @@ function readChart({ id, config, root, implementations }: AnyStateMachine): Char
     for (const action of actions) {
       const name = typeof action === 'function' ? '(inline)' : typeof action === 'string' ? action : action.type;
       if (!(name in named)) refuse(`an action ${name} that is not named in its set-up`);
+      if (assignments.has(name) && typeof action !== 'string' && action.params !== undefined)
+        refuse(`an assignment ${name} with parameters`);
     }
   };
   for (const node of [top, ...Object.values(states)]) {
