@@ -7,10 +7,12 @@ const CONTROLS =
 export const typeable = (text: string): string => text.replace(CONTROLS, '');
 
 const PASTE = /^\u001b\[200~([^]*)\u001b\[201~$/;
+/** No key is one of these: they come in what is pasted where the terminal puts no brackets around it. */
+const C1 = /[\u0080-\u009f]/g;
 
 /** A key as it came; of a paste, what may be in it. Terminals send its line ends as they like, some as the key of Ctrl-J. */
 export function typeableKey(data: string): string {
   const pasted = PASTE.exec(data)?.[1];
-  if (pasted === undefined) return data;
+  if (pasted === undefined) return data.replace(C1, '');
   return `\u001b[200~${typeable(pasted.replace(/\u001b\[106;5u/g, '\n'))}\u001b[201~`;
 }

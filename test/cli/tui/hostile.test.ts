@@ -150,6 +150,7 @@ test('G1: nothing that controls a terminal gets into the editor, by a paste, out
   expect(typeable('文字 👨‍👩‍👧\n\tb')).toBe('文字 👨‍👩‍👧\n\tb');
   expect(typeableKey('\u001b[200~a\u001b[106;5ub\u001b[201~')).toBe('\u001b[200~a\nb\u001b[201~');
   for (const key of ['\u001b[A', '\u0003', '\u001b[200~part of a paste']) expect(typeableKey(key)).toBe(key);
+  expect(typeableKey('\u009b')).toBe('');
 });
 
 test('G6: a question hides nothing of what it is about, however long its lines are, a diff or what looks like one', () => {
