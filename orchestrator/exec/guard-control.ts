@@ -19,8 +19,10 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import * as z from 'zod';
+import { isInside } from '../files/resolve-path.ts';
 import { markOf } from './command-env.ts';
-import { innerGitAbsent } from './inner-git.ts';
+import { realOr } from './control-places.ts';
+import { gitFolder, innerGitAbsent } from './inner-git.ts';
 import { shimState } from './shim.ts';
 import { isThere, leave, park, standIn, standsIn, unpark } from './stand-ins.ts';
 
@@ -49,23 +51,24 @@ export function guardControl(
   const absent = absentOf(root);
   const wanted = confined ? absent.filter((name) => HELD.has(name) || (background && name === 'odinconfig.json')) : [];
   // Written before anything is made: what a crash leaves is known.
-  if (absent.length > 0) note({ root, dir, absent, standIns: wanted });
+  if (absent.length > 0) note(notePath(dir), { root, dir, absent, standIns: wanted });
   for (const name of wanted) standIn(join(root, name));
 }
 
 /** What stands in while the mounts of a sandbox are made that will wait for its command; `dir` is its folder. What is made meanwhile is the user's. */
 export function guardWaiting(root: string, dir: string): void {
   const standIns = absentOf(root).filter((name) => HELD.has(name));
-  if (standIns.length > 0) note({ root, dir, absent: standIns, standIns });
+  if (standIns.length > 0) note(waitingNotePath(dir), { root, dir, absent: standIns, standIns });
   for (const name of standIns) standIn(join(root, name));
 }
 
 /** Its mounts are made: nothing stands in the project for it until its command begins. */
 export function parkWaiting(dir: string): void {
-  const guarded = noted(notePath(dir));
+  const path = waitingNotePath(dir);
+  const guarded = noted(path);
   if (guarded === null) return;
   for (const name of guarded.standIns) park(join(guarded.root, name), `${dir}${name.replace('/', '')}`);
-  rmSync(notePath(dir), { force: true });
+  rmSync(path, { force: true });
 }
 
 /** The sandbox that waited is gone. */
@@ -75,29 +78,31 @@ export function unparkWaiting(root: string): void {
 
 /** After it and all that it started are gone. `dir` may be that of a command which another process has started. */
 export function releaseControl(dir: string): void {
-  const guarded = noted(notePath(dir));
-  if (guarded !== null) release(guarded);
+  const path = notePath(dir);
+  const guarded = noted(path);
+  if (guarded !== null) release(path, guarded);
 }
 
 /** What commands of this project have left behind whose Odin is gone. Before this process runs its first. */
 export function releaseLeft(root: string, commandsFolder: string): void {
   const folder = join(commandsFolder, NOTES);
   for (const name of statSync(folder, { throwIfNoEntry: false }) ? readdirSync(folder) : []) {
-    const guarded = noted(join(folder, name));
+    const path = join(folder, name);
+    const guarded = noted(path);
     if (guarded?.root !== root) continue;
     const { kind } = shimState(guarded.dir);
-    const age = Date.now() - (statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0);
-    if (kind !== 'running' && (kind !== 'absent' || age > STARTING_MS)) release(guarded);
+    const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+    if (kind !== 'running' && (kind !== 'absent' || age > STARTING_MS)) release(path, guarded);
   }
 }
 
-function release({ root, dir, absent, standIns }: Guarded): void {
-  rmSync(notePath(dir), { force: true });
+function release(notedAt: string, { root, dir, absent, standIns }: Guarded): void {
+  rmSync(notedAt, { force: true });
   for (const name of standIns) leave(join(root, name));
   for (const name of absent) {
     const path = join(root, name);
     // Where something stood in, no command could make anything: what is there now is the user's.
-    if (standIns.includes(name) || isAbsent(path) || !isMade(path)) continue;
+    if (standIns.includes(name) || isAbsent(path) || leadsOut(path, root) || !isMade(path)) continue;
     const said = moveOut(path, join(dir, 'removed', name));
     if (statSync(dir, { throwIfNoEntry: false }))
       appendFileSync(
@@ -109,13 +114,15 @@ function release({ root, dir, absent, standIns }: Guarded): void {
 
 /** A repository that a command makes has hooks of its own: there is nothing in it yet that somebody else runs. */
 function absentOf(root: string): string[] {
-  const git = join(root, '.git');
-  const isRepository = statSync(git, { throwIfNoEntry: false })?.isDirectory() === true;
-  const absent = NAMES.filter((name) => (name !== '.git/hooks' || isRepository) && isAbsent(join(root, name)));
-  return [...absent, ...(isRepository ? innerGitAbsent(git).map((path) => relative(root, path)) : [])];
+  const git = gitFolder(root);
+  const absent = NAMES.filter((name) => (name !== '.git/hooks' || git !== null) && isAbsent(join(root, name)));
+  return [...absent, ...(git === null ? [] : innerGitAbsent(git).map((path) => relative(root, path)))];
 }
 
 const isAbsent = (path: string): boolean => standsIn(path) || !isThere(path);
+
+/** What lies there was not made in the project: a command has made a link to it. */
+const leadsOut = (path: string, root: string): boolean => !isInside(realOr(dirname(path)), root);
 
 /** Something else than a stand-in. */
 function isMade(path: string): boolean {
@@ -145,10 +152,12 @@ function moveOut(path: string, to: string): string {
 }
 
 const NOTES = 'guards';
-const notePath = (dir: string): string => join(dirname(dirname(dir)), NOTES, `${markOf(dir)}.json`);
+const notePath = (dir: string, commandsFolder = dirname(dirname(dir))): string =>
+  join(commandsFolder, NOTES, `${markOf(dir)}.json`);
+/** Its folder is not yet in that of a session. */
+const waitingNotePath = (dir: string): string => notePath(dir, dirname(dir));
 
-function note(guarded: Guarded): void {
-  const path = notePath(guarded.dir);
+function note(path: string, guarded: Guarded): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeFileSync(path, JSON.stringify(guarded), { mode: 0o600 });
 }

@@ -2,11 +2,12 @@
 // wraps a command line; whether it works on this machine is tried once and remembered.
 
 import { execFile } from 'node:child_process';
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { ExtraPath, SandboxStatus } from '../../shared/exec-port.ts';
-import { innerGitMounts } from './inner-git.ts';
+import { isInside } from '../files/resolve-path.ts';
+import { gitFolder, innerGitMounts } from './inner-git.ts';
 
 export interface Confinement {
   /** Real path of the project's root. */
@@ -81,7 +82,7 @@ function bwrapArguments(confinement: Confinement): readonly string[] {
   const below = (folder: string, names: readonly string[]) =>
     names.map((name) => join(folder, name)).filter(existsSync);
   const readOnly = (path: string) => ['--ro-bind', path, path];
-  const git = join(root, '.git');
+  const git = writable ? gitFolder(root) : null;
   return [
     ...NAMESPACES,
     ...(network ? [] : ['--unshare-net']),
@@ -100,19 +101,26 @@ function bwrapArguments(confinement: Confinement): readonly string[] {
       .flatMap(({ place, access }) => [access === 'write' ? '--bind' : '--ro-bind', place, place]),
     ...(writable ? ['--bind', root, root] : readOnly(root)),
     // A mount cannot be renamed: without this one, a new .git in its place would have hooks of its own.
-    ...(writable && statSync(git, { throwIfNoEntry: false })?.isDirectory()
-      ? ['--bind', git, git, ...innerGitMounts(git)]
-      : []),
-    ...(writable
-      ? below(root, PROTECTED)
-          .map((path) => realpathSync(path))
-          .flatMap(readOnly)
-      : []),
+    ...(git === null ? [] : ['--bind', git, git, ...innerGitMounts(git)]),
+    ...(writable ? protectedIn(root).flatMap(readOnly) : []),
     ...hidden.flatMap(hide),
     ENVIRONMENT,
     ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--chdir', cwd],
   ];
+}
+
+/**
+ * By their real paths. A link that a command made may lead out of the project, where nothing can be written: a mount would only show
+ * what is hidden there. A file `.git` says where settings and hooks are.
+ */
+function protectedIn(root: string): readonly string[] {
+  const isFile = lstatSync(join(root, '.git'), { throwIfNoEntry: false })?.isFile();
+  return [...PROTECTED, ...(isFile ? ['.git'] : [])]
+    .map((name) => join(root, name))
+    .filter(existsSync)
+    .map((path) => realpathSync(path))
+    .filter((path) => isInside(path, root));
 }
 
 /**

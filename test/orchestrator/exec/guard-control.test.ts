@@ -1,9 +1,19 @@
 // Odin's own names in a project that has none of them yet: tried for real, with a sandbox and without (SAFETY 2.4, CVE-2026-25725).
 
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { markOf } from '../../../orchestrator/exec/command-env.ts';
+import { guardWaiting, releaseLeft } from '../../../orchestrator/exec/guard-control.ts';
 import { readConfigText } from '../../../orchestrator/trust.ts';
 import { type ExecBench, openExecBench, sandboxHere, UNCONFINED } from '../../support/exec-bench.ts';
 import { must } from '../../support/files-bench.ts';
@@ -74,6 +84,18 @@ describe.each(kinds)('Odin’s own names %s', (kind, found) => {
     rmSync(join(bench.root, '.git'), { recursive: true });
     bench.put('.git', 'gitdir: ../elsewhere\n');
     expect((await bench.run('cat .git')).output.head).toBe('gitdir: ../elsewhere\n');
+    if (kind !== 'in the sandbox') return;
+    await bench.run('echo gitdir: evil > .git; rm -f .git; mv .git g; echo gitdir: evil > .git');
+    expect(readFileSync(join(bench.root, '.git'), 'utf8')).toBe('gitdir: ../elsewhere\n');
+  });
+
+  test('SAFETY 2.4: what a link of a command leads to outside of the project stays where it is', async () => {
+    const other = join(bench.base, 'other');
+    mkdirSync(other);
+    writeFileSync(join(other, 'commondir'), '../..\n');
+    await bench.run(`ln -s ${other} .git`);
+    expect(lstatSync(join(bench.root, '.git')).isSymbolicLink()).toBe(true);
+    expect(readdirSync(other)).toEqual(['commondir']);
   });
 
   test('SAFETY 2.4: a command in the background makes none of them, and its end leaves nothing behind', async () => {
@@ -133,4 +155,20 @@ describe.each(kinds)('Odin’s own names %s', (kind, found) => {
     expect(existsSync(join(dir, 'removed/odinconfig.json'))).toBe(true);
     await until(() => readdirSync(join(bench.home, 'commands/guards')).join() === 'y.json');
   });
+});
+
+test('DURABILITY 7: what stood in while a sandbox was made that was to wait is removed by the next Odin too', async () => {
+  const bench = openExecBench(UNCONFINED);
+  try {
+    const commands = join(bench.home, 'commands');
+    guardWaiting(bench.root, join(commands, 'warm-x'));
+    expect(readdirSync(bench.root)).toEqual(['.odin']);
+    const notes = join(commands, 'guards');
+    for (const name of readdirSync(notes)) utimesSync(join(notes, name), 0, 0);
+    releaseLeft(bench.root, commands);
+    expect(readdirSync(bench.root)).toEqual([]);
+    expect(readdirSync(notes)).toEqual([]);
+  } finally {
+    await bench.close();
+  }
 });

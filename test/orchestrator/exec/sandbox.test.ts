@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { homedir, userInfo } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { detect } from '../../../orchestrator/exec/sandbox.ts';
 import type { CommandRequest } from '../../../shared/exec-port.ts';
@@ -78,6 +78,8 @@ if (here) {
       '.git/modules/libs/sub/HEAD': 'ref: refs/heads/main\n',
       '.git/modules/libs/sub/config': '[core]\n',
       '.git/modules/libs/sub/hooks/x.sample': '',
+      '.git/modules/libs/sub/worktrees/w/HEAD': 'ref: refs/heads/main\n',
+      '.git/modules/libs/sub/worktrees/w/commondir': '../..\n',
       '.git/worktrees/tree/HEAD': 'ref: refs/heads/main\n',
       '.git/worktrees/tree/commondir': '../..\n',
       '.git/worktrees/tree/gitdir': '/elsewhere/.git\n',
@@ -153,11 +155,13 @@ if (here) {
       echo x > .husky/pre-commit; mv .husky hh; echo x > .vscode/tasks.json; rm -rf .vscode; chmod 777 .git/config
       echo ok > .git/objects/made
       cd .git/modules/libs/sub; echo x > hooks/post-commit; echo x >> config; rm -rf hooks config; mv hooks h; mv config c
-      echo ../evil > commondir; echo x > config.worktree; echo ok > made; cd ..; mv sub s; cd ..; mv libs l; cd ..; mv modules m
+      echo ../evil > commondir; echo x > config.worktree; echo ok > made; echo ../evil > worktrees/w/commondir
+      mv worktrees w; cd ..; mv sub s; cd ..; mv libs l; cd ..; mv modules m
       cd worktrees; echo ../../evil > tree/commondir; rm -f tree/commondir tree/gitdir; mv tree t; echo x > tree/config.worktree
       echo ok > tree/made; cd ..; mv worktrees w`);
     const inGit = (folder: string) => readdirSync(join(bench.root, '.git', folder)).toSorted();
-    expect(inGit('modules/libs/sub')).toEqual(['HEAD', 'config', 'hooks', 'made']);
+    expect(inGit('modules/libs/sub')).toEqual(['HEAD', 'config', 'hooks', 'made', 'worktrees']);
+    expect(readFileSync(join(bench.root, '.git/modules/libs/sub/worktrees/w/commondir'), 'utf8')).toBe('../..\n');
     expect(readFileSync(join(bench.root, '.git/modules/libs/sub/config'), 'utf8')).toBe('[core]\n');
     expect(inGit('modules/libs/sub/hooks')).toEqual(['x.sample']);
     expect(inGit('worktrees/tree')).toEqual(['HEAD', 'commondir', 'gitdir', 'made']);
@@ -171,6 +175,31 @@ if (here) {
     expect(readFileSync(join(bench.root, '.vscode/tasks.json'), 'utf8')).toBe('{}\n');
     expect(existsSync(join(bench.root, 'elsewhere'))).toBe(false);
     expect(existsSync(join(bench.root, '.git/objects/made'))).toBe(true);
+  });
+
+  test('SAFETY 4: a link in the place of what is protected opens to the next command nothing of what it leads to', async () => {
+    const home = mkdtempSync('/var/tmp/odin-user-');
+    const own = openExecBench(here, home);
+    try {
+      writeFileSync(join(home, 'secret'), 'key\n');
+      const way = (folder: string) => relative(join(own.root, folder), home);
+      const attempts = [
+        `ln -s ${way('')} .git; ln -s ${home} .vscode; ln -s ${home}/secret .envrc`,
+        `rm .git; mkdir -p .git/modules/x; touch .git/HEAD .git/modules/x/HEAD
+        ln -s ${way('.git/modules/x')} .git/modules/x/hooks; ln -s ${way('.git')} .git/worktrees`,
+        'rm .git/worktrees; touch .git/worktrees',
+      ];
+      for (const attempt of attempts) {
+        await own.run(attempt);
+        const { output } = await own.run(`cat ${home}/secret .envrc; echo x > ${home}/made; echo end`);
+        expect(output.head).toMatch(/end\n$/);
+        expect(output.head).not.toMatch(/^key$/m);
+        expect(readdirSync(home)).toEqual(['secret']);
+      }
+    } finally {
+      await own.close();
+      rmSync(home, { recursive: true, force: true });
+    }
   });
 
   test('SAFETY 4: sockets on this machine are out of reach: loopback, and unix ones in /tmp, /run and the home of Odin', async () => {
