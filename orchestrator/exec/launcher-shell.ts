@@ -1,5 +1,5 @@
 // The process behind launcher.ts: a bash that forks shims, and what is said between it and Odin. Its environment is empty, its folder
-// the root's.
+// the root's. It counts bytes: where no language is set, a C library may take one in which a letter has several.
 //
 // What a shim does from `started` on is what shim.ts's does. Whether a command ran is told by its folder, never by what is said here.
 
@@ -13,6 +13,7 @@ import { isAlive, type ProcessIdentity } from '../process-identity.ts';
  * Nobody writes to 4, which ends with Odin. At its own end it clears the cgroups away, once nothing of it runs any more.
  */
 const SCRIPT = `
+LC_ALL=C
 set -m
 export -n PWD OLDPWD SHLVL
 read -r boot </proc/sys/kernel/random/boot_id

@@ -213,7 +213,8 @@ const wordsOf = ({ dir, argv, cwd, env }: LaunchOrder): string =>
 function innerWords({ dir, cwd, env: own }: LaunchOrder, { argv, env }: NonNullable<LaunchOrder['inside']>): string {
   const inner = [
     `argv=(${list(argv)})\ncd -- ${quoted(cwd)} || exit\n`,
-    ...exportsOf(env),
+    // Of a language that is not there the command's own shell complains.
+    `{\n${exportsOf(env).join('')}} 2>/dev/null\n`,
     'exec "${argv[@]}" </dev/null\n',
   ].join('');
   return `${wordsOf({ dir, argv: ['-'], cwd, env: own, withOwner: false })}inner=${quoted(inner)}\n`;

@@ -32,8 +32,9 @@ export interface Warming {
 /** What it holds open, such as a disk to be taken out, it does not hold for longer than that. */
 const WAIT_MS = 60_000;
 
-/** Says that it is up, then reads `bytes` and so many bytes: words, the last of which are the command's. It has no environment, so bytes are letters. */
-const WAIT = `export -n PWD OLDPWD SHLVL
+/** Says that it is up, then reads `bytes` and so many bytes: words, the last of which are the command's. */
+const WAIT = `LC_ALL=C
+export -n PWD OLDPWD SHLVL
 echo up >&7; exec 7>&-
 read -r bytes && read -r -N "$bytes" order && eval "$order"`;
 
@@ -56,7 +57,11 @@ export function warming(options: {
   const dir = join(folder, `${WARM}${process.pid}-${Math.random().toString(36).slice(2, 8)}${++count}`);
   const remove = () => {
     unparkWaiting(root);
-    rmSync(dir, { recursive: true, force: true });
+    try {
+      rmSync(dir, { recursive: true, force: true });
+    } catch {
+      // A later Odin removes it (commands.ts).
+    }
   };
   const before = guarded(root, dir, profile, () => seen(viewNow()));
   return {
@@ -163,5 +168,9 @@ function firstChild(pid: number): string {
 
 /** Bubblewrap's first process; what is in the sandbox ends with it. */
 function kill(monitor: ProcessIdentity): void {
-  if (isAlive(monitor)) process.kill(monitor.pid, 'SIGKILL');
+  try {
+    if (isAlive(monitor)) process.kill(monitor.pid, 'SIGKILL');
+  } catch {
+    // Gone in this moment.
+  }
 }

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { CommandRequest, CommandResult } from '../../../shared/exec-port.ts';
+import { withEnoughTime } from '../../support/enough-time.ts';
 import { type ExecBench, openExecBench, processesWith, sandboxHere } from '../../support/exec-bench.ts';
 import { until } from '../../support/until.ts';
 
@@ -20,12 +21,12 @@ const here = await sandboxHere();
   });
   afterAll(() => bench.close());
 
-  const commands = () => join(bench.home, 'commands');
-  const folders = () => readdirSync(commands()).filter((name) => /^warm-[^.]+$/.test(name));
+  const commands = ({ home } = bench) => join(home, 'commands');
+  const folders = (of = bench) => readdirSync(commands(of)).filter((name) => /^warm-[^.]+$/.test(name));
   /** Its folder becomes the command's, so a sign is put there. */
-  const waits = async (): Promise<void> => {
-    await until(() => folders().length === 1 && existsSync(join(commands(), `${folders()[0]}.odin`)));
-    writeFileSync(join(commands(), folders()[0] as string, 'sign'), '');
+  const waits = async (of = bench): Promise<void> => {
+    await until(() => folders(of).length === 1 && existsSync(join(commands(of), `${folders(of)[0]}.odin`)));
+    writeFileSync(join(commands(of), folders(of)[0] as string, 'sign'), '');
   };
   /** Whatever waits now, afterwards it is one for commands that write. */
   const another = async (): Promise<void> => {
@@ -59,15 +60,38 @@ const here = await sandboxHere();
     await bench.run('true', { cwd: bench.root });
   });
 
-  test('O18: ends with its time limit or a cancel like any other, and a signal that was its own is told as its own', async () => {
-    for (const [command, more, expected] of [
-      ['sleep 100', { timeoutMs: 300 }, { stopped: 'timeout' }],
-      ['kill -9 $$', {}, { stopped: null, exitCode: 137 }],
-      ['exit 130', {}, { stopped: null, exitCode: 130 }],
+  test('SAFETY 2.4: its command’s language is its command’s alone, also one that is not there', async () => {
+    const before = process.env['LC_ALL'];
+    process.env['LC_ALL'] = 'xx_XX.UTF-8';
+    const odd = openExecBench(here ?? undefined);
+    if (before === undefined) delete process.env['LC_ALL'];
+    else process.env['LC_ALL'] = before;
+    try {
+      const cold = await odd.run("echo '\u00e9' $LC_ALL");
+      await waits(odd);
+      const warm = await odd.run("echo '\u00e9' $LC_ALL");
+      expect([cold, warm].map(wasUsed)).toEqual([false, true]);
+      expect(warm.output).toEqual(cold.output);
+      expect(warm.output.head).toMatch(/^\u00e9 xx_XX\.UTF-8$/m);
+    } finally {
+      await odd.close();
+    }
+  });
+
+  test('O18: ends with its time limit like any other, and a signal that was its own is told as its own', async () => {
+    const stopped = await withEnoughTime(300, async (timeoutMs) => {
+      await another();
+      const outcome = await bench.port.run(bench.request('echo begun; sleep 100', { timeoutMs }), bench.hooks());
+      return outcome.ok && outcome.value.output.head !== '' ? outcome.value : undefined;
+    });
+    expect({ stopped: stopped.stopped, used: wasUsed(stopped) }).toEqual({ stopped: 'timeout', used: true });
+    for (const [command, exitCode] of [
+      ['kill -9 $$', 137],
+      ['exit 130', 130],
     ] as const) {
       await waits();
-      const result = await bench.run(command, more);
-      expect(result).toMatchObject(expected);
+      const result = await bench.run(command);
+      expect(result).toMatchObject({ stopped: null, exitCode });
       expect(wasUsed(result)).toBe(true);
     }
   });
