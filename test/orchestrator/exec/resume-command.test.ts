@@ -77,6 +77,9 @@ test('DURABILITY 7: one that runs still and has used up its time is ended', asyn
     how: 'attached',
     result: { stopped: 'timeout' },
   });
+  // As without the crash: a command that its limit stopped has failed.
+  const finished = await finishCommand(bench.commands, 'session', short, createScrub({}), NEVER);
+  expect(finished).toMatchObject({ ok: false, failure: { kind: 'failed', code: 'timeout' } });
 });
 
 test('E11: one that runs still is killed by a cancel, with all that it started, and is said to be cancelled', async () => {
