@@ -7,7 +7,7 @@ export interface Allowance {
   begin(isQuiet: boolean): void;
   /** Does a part of the pass, one that does not wait. */
   spend(work: () => void): void;
-  /** Whether this pass may read what nobody looks at. */
+  /** Whether this pass may read more of what nobody looks at. */
   isLeft(): boolean;
   /** How long to rest after the pass. */
   restMs(): number;

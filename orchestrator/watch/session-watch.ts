@@ -1,8 +1,8 @@
 // Watches all sessions of a workspace from outside of the process that runs them. It reads and nothing else: no orchestrator knows of it.
 // One pass every so often asks the index which sessions have moved, reads the journals of those that somebody sees and folds them into
-// cards, and of the others as many as read-allowance.ts leaves room for, the one that waits longest first. So what it takes of the machine
-// and of Redis has a bound, however much is journaled; idle sessions cost nothing but the first reading, archived ones are known by their
-// header, and with nobody who wants to know nothing is read.
+// cards, and of the others a few and as many more as read-allowance.ts leaves room for, the one that waits longest first. So what it takes
+// of the machine and of Redis has a bound, however much is journaled; idle sessions cost nothing but the first reading, archived ones are
+// known by their header, and with nobody who wants to know nothing is read.
 
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -171,13 +171,17 @@ export function watchSessions(options: WatchOptions): SessionWatch {
         const raw = withLog ? ((log ?? []) as readonly RawEntry[]) : undefined;
         answered.add(sid);
         if (withLog) unread.delete(sid);
+        let isAll = withLog;
         try {
           takeAnswer(sid, { meta: metaOf(meta), isRun: isAlive(owner as string | null | undefined), log: raw });
-          if (raw?.length === PAGE) more.push(sid);
+          if (raw?.length === PAGE) {
+            more.push(sid);
+            isAll = false;
+          }
         } catch {
           // What a newer Odin wrote, or nobody: that session stays as it was seen last, and the others are watched all the same.
         }
-        if (withLog && raw?.length !== PAGE) first?.delete(sid);
+        if (isAll) first?.delete(sid);
       };
       allowance.spend(() => chunk.forEach(takeReply));
       // What else this process does comes in between.
@@ -283,7 +287,9 @@ export function watchSessions(options: WatchOptions): SessionWatch {
     let near: readonly string[] = [...seen].filter(isInSight);
     for (let round = 0; near.length > 0 && round < MOST_ROUNDS; round++) near = await read(near, true, isAlive);
     for (const sid of near) unread.add(sid);
-    while (unread.size > 0 && !stop.signal.aborted && (allowance.isLeft() || performance.now() < untilMs)) {
+    // One part at least, whatever is in sight has taken: a question may wait where nobody looks.
+    for (let part = 0; unread.size > 0 && !stop.signal.aborted; part++) {
+      if (part > 0 && !allowance.isLeft() && performance.now() >= untilMs) break;
       for (const sid of await read([...unread].slice(0, CHUNK), true, isAlive)) unread.add(sid);
     }
     // What a list says of them all: how they stand, and how much waits.

@@ -21,7 +21,11 @@ test('G1: a session that a newer Odin wrote stops no watch: the others are seen,
   const { journal } = await claimed(redis, fine, 1);
   await journal.finish(done(1));
   await claimed(redis, strange, 1);
-  await redis.xadd(keys.session(strange).log, '1-1', 'd', JSON.stringify({ w: 'w', v: 99, e: { type: 'unheard of' } }));
+  // More than one reading brings.
+  for (let n = 1; n <= 100; n++) {
+    const text = JSON.stringify({ w: 'w', v: 99, e: { type: 'unheard of' } });
+    await redis.xadd(keys.session(strange).log, `1-${n}`, 'd', text);
+  }
   // The newest comes first.
   await redis.zadd(keys.workspace(WS).sessions, Date.now() + 1_000, strange);
   const told: string[] = [];
@@ -82,6 +86,30 @@ test('C5 E16: nothing is read while nobody wants to know; who catches up has eve
     expect(watch.get(long)?.status).toBe('idle');
     expect(told).toEqual(['claim', ...texts, 'msg.done']);
   } finally {
+    await watch.close();
+    await close();
+  }
+});
+
+test('C5 O24: a question that waits where nobody looks is told, however much is in sight', async () => {
+  const { handle, home, close } = await startTestRedis();
+  const redis = handle.client;
+  const inbox = inboxOf(redis, home);
+  const [busy, asking] = [ulid(), ulid()];
+  for (const sid of [busy, asking]) await inbox.submit(ask(sid, 'hello'));
+  await claimed(redis, busy, 1);
+  const { journal } = await claimed(redis, asking, 1);
+  const question = { id: 'q1', tool: 'ExecuteCommand', title: 'Run it?', detail: '', reasons: [], argsHash: 'h' };
+  void journal.append({ type: 'perm.ask', op: '1.1.1', question, at: Date.now() });
+  await journal.flushed();
+  // So short a period that what is in sight takes all that it allows.
+  const watch = watchSessions({ redis, home, ws: WS, rates: NO_RATES, everyMs: 0.001, seen: () => [busy] });
+  const leave = watch.look(busy, () => {});
+  try {
+    await until(() => watch.questions().length > 0);
+    expect(watch.questions()).toMatchObject([{ id: 'q1', sid: asking }]);
+  } finally {
+    leave();
     await watch.close();
     await close();
   }
