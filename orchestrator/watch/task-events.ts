@@ -21,12 +21,14 @@ export function openTaskEvents(
   const store = openBatchStore(source.redis);
   /** Up to which event each session was told, and whether that was its end as far as anybody knows. */
   const told = new Map<string, { readonly upTo: string; readonly isOver: boolean }>();
+  /** When the batches ended of whose tasks all has been told. One that is begun anew ends anew. */
+  const settled = new Map<string, number>();
   let isFirst = true;
   let reading: Promise<void> = Promise.resolve();
 
-  const tell = async (sid: string, isOver: boolean): Promise<void> => {
+  const tell = async (sid: string, isOver: boolean): Promise<boolean> => {
     const known = told.get(sid);
-    if (known?.isOver && isOver) return;
+    if (known?.isOver && isOver) return true;
     let upTo = known?.upTo ?? '0';
     if (!(isFirst && isOver)) {
       for (const entry of await readJournal(source, sid, upTo)) {
@@ -35,15 +37,20 @@ export function openTaskEvents(
       }
     }
     told.set(sid, { upTo, isOver });
+    return true;
   };
   const read = async (): Promise<void> => {
     for (const { bid, root: of, endedAt } of await store.list()) {
-      if (of !== root || (endedAt !== null && isFirst)) continue;
+      if (of !== root || settled.get(bid) === endedAt) continue;
+      // In this order: one that begins in between is not taken for one that is over.
+      const sessions = await store.sessions(bid);
       const running = await store.runs(bid);
-      for (const [item, sids] of await store.sessions(bid)) {
-        // One that cannot be read takes nothing away from the others.
-        for (const sid of sids) await tell(sid, !running.has(item)).catch(() => {});
+      // One that cannot be read takes nothing away from the others, and is tried again.
+      let isAll = true;
+      for (const [item, sids] of sessions) {
+        for (const sid of sids) isAll = (await tell(sid, !running.has(item)).catch(() => false)) && isAll;
       }
+      if (endedAt !== null && isAll) settled.set(bid, endedAt);
     }
     isFirst = false;
   };

@@ -46,6 +46,9 @@ test('E16 O25: what a batch’s tasks journal is told once, live and from their 
   };
   await create('ours', '/project');
   await create('theirs', '/elsewhere');
+  await create('past', '/project');
+  for (const item of ['a', 'b']) await (await begin('past', item)).end();
+  expect((await store.status('past'))?.endedAt).not.toBeNull();
   const before = await begin('ours', 'a');
   await before.end();
   const theirs = await begin('theirs', 'a');
