@@ -13,7 +13,7 @@ import { openOdin } from '../../orchestrator/odin.ts';
 import { connectRedis } from '../../orchestrator/redis.ts';
 import { ulid } from '../../shared/ids.ts';
 import { ask, JSON_TYPE, logIn, openDashboard } from '../support/dashboard.ts';
-import { EVIL, faults, inBrowser, LONG_MS, openPage, shot, useBrowser } from '../support/dashboard-page.ts';
+import { EVIL, faults, inBrowser, openPage, shot, useBrowser } from '../support/dashboard-page.ts';
 import { type World, withWorld } from '../support/odin-world.ts';
 
 const browser = useBrowser();
@@ -145,7 +145,6 @@ inBrowser(
       await redis.close();
     });
   },
-  LONG_MS,
 );
 
 /** A session outside of the project, as a task's working copy has one. */

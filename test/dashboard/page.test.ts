@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
 import { openDashboard } from '../support/dashboard.ts';
-import { EVIL, faults, inBrowser, LONG_MS, openPage, shot, useBrowser } from '../support/dashboard-page.ts';
+import { EVIL, faults, inBrowser, openPage, shot, useBrowser } from '../support/dashboard-page.ts';
 import { type World, withWorld } from '../support/odin-world.ts';
 
 const browser = useBrowser();
@@ -150,7 +150,6 @@ inBrowser(
       await dashboard.close();
     });
   },
-  LONG_MS,
 );
 
 inBrowser(
@@ -207,7 +206,6 @@ inBrowser(
       await dashboard.close();
     });
   },
-  LONG_MS,
 );
 
 /** As when another tab is in front. Resolves when the page knows it. */
@@ -271,7 +269,6 @@ inBrowser(
       await dashboard.close();
     });
   },
-  LONG_MS,
 );
 
 test('C5: the page’s own code makes no markup of text', async () => {

@@ -13,6 +13,7 @@ export async function openBrowser(): Promise<Browser> {
   const { chromium } = await import('playwright-core');
   return chromium.launch({
     executablePath: CHROMIUM,
+    timeout: 240_000,
     args: [
       ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
       ...['--disable-component-update', '--disable-sync'],

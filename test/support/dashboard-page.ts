@@ -7,8 +7,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { hasBrowser, openBrowser } from './browser.ts';
 
 export const inBrowser = hasBrowser ? test : test.skip;
-/** A browser on a busy machine. */
-export const LONG_MS = 60_000;
+/** Playwright's own limit of a wait is below that of a test, so that what fails says what it waited for. */
+const PATIENCE_MS = 240_000;
 const SHOTS = process.env['ODIN_SCREENSHOTS'];
 
 /** Text that would be script if it were markup, and that hides and turns what stands beside it. */
@@ -19,15 +19,16 @@ export function useBrowser(): () => Browser {
   let browser: Browser;
   beforeAll(async () => {
     if (hasBrowser) browser = await openBrowser();
-  }, LONG_MS);
+  });
   afterAll(async () => {
     await browser?.close();
-  }, LONG_MS);
+  });
   return () => browser;
 }
 
 /** A page whose every complaint is kept: a script that the policy stops, an error, a request that goes elsewhere. */
 export async function openPage(context: BrowserContext, link: string): Promise<{ page: Page; complaints: string[] }> {
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
