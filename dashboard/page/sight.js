@@ -13,7 +13,6 @@ export function createSight(view, cameInSight) {
   let due = null;
 
   const tell = async () => {
-    due = null;
     const away = document.hidden;
     const message = { view, sids: away ? [] : [...inSight].slice(0, 100), away };
     const text = JSON.stringify(message);
@@ -24,10 +23,16 @@ export function createSight(view, cameInSight) {
       told = '';
     });
   };
-  const later = () => {
-    due ??= setTimeout(() => void tell(), TELL_MS);
+  // One after the other: what is said last must be what the server hears last.
+  let telling = Promise.resolve();
+  const tellNow = () => {
+    due = null;
+    telling = telling.then(tell);
   };
-  document.addEventListener('visibilitychange', () => void tell());
+  const later = () => {
+    due ??= setTimeout(tellNow, TELL_MS);
+  };
+  document.addEventListener('visibilitychange', tellNow);
 
   const observer = new IntersectionObserver((changes) => {
     for (const { target, isIntersecting } of changes) {

@@ -2,8 +2,18 @@
 
 import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../llm/scripted/script.ts';
+import { archiveSession } from '../../orchestrator/archive-move.ts';
+import { connectRedis } from '../../orchestrator/redis.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
-import { ask, JSON_TYPE, logIn, openDashboard, readStream, type StreamMessage } from '../support/dashboard.ts';
+import {
+  ask,
+  JSON_TYPE,
+  logIn,
+  openDashboard,
+  type Reply,
+  readStream,
+  type StreamMessage,
+} from '../support/dashboard.ts';
 import { withWorld } from '../support/odin-world.ts';
 import { printedSeed, randomFrom } from '../support/seed.ts';
 
@@ -14,6 +24,7 @@ interface Overview {
     readonly sid: string;
     readonly status: string;
     readonly step: number;
+    readonly isRead: boolean;
   }[];
   readonly questions?: readonly { readonly id: string; readonly nonce: string; readonly title: string }[];
 }
@@ -126,5 +137,40 @@ test('C5 O24: the overview says what changed, and an answer holds for the questi
     const ended = await readStream(origin, path, visitor, (got) => statesIn(got).at(-1) === 'done');
     expect(statesIn(ended).at(-1)).toBe('done');
     await dashboard.close();
+  });
+});
+
+test('C5: the rows that a page says are in sight are read for it', async () => {
+  await withWorld({ script: () => ({ text: 'fine' }) }, async (world) => {
+    const redis = await connectRedis({ home: world.home, notice: () => {} });
+    const owner = await world.open();
+    const sid = owner.newSession();
+    await world.ask(owner, sid, { mode: 'ask', body: 'hello' });
+    await owner.close();
+    expect(await archiveSession({ redis: redis.client, home: world.home }, sid)).toBe('archived');
+    const dashboard = await openDashboard(world);
+    const { origin } = dashboard;
+    const visitor = await logIn(dashboard);
+    const view = 'A'.repeat(26);
+    const say = () =>
+      ask(origin, '/api/view', {
+        method: 'POST',
+        headers: { ...visitor, ...JSON_TYPE, origin },
+        body: JSON.stringify({ view, sids: [sid], away: false }),
+      });
+    let said: Promise<Reply> | null = null;
+    const isReadIn = (messages: readonly StreamMessage[]) =>
+      messages
+        .filter(({ type }) => type === 'overview')
+        .flatMap(({ data }) => (data as Overview).sessions.filter((one) => one.sid === sid))
+        .map(({ isRead }) => isRead);
+    const messages = await readStream(origin, `/api/events?view=${view}`, visitor, (got) => {
+      if (isReadIn(got).includes(false)) said ??= say();
+      return isReadIn(got).includes(true);
+    });
+    expect(isReadIn(messages)).toEqual([false, true]);
+    expect((await (said as Promise<Reply> | null))?.status).toBe(200);
+    await dashboard.close();
+    await redis.close();
   });
 });
