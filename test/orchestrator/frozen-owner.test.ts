@@ -158,7 +158,7 @@ test('DURABILITY 15.20: an event loop that was blocked for twice the lease is no
       const sid = await only.submit({ body: 'one' });
       await only.line(new RegExp(`^done ${sid} completed finished one`));
       const lags = only.lines.flatMap((line) => /^log the event loop was blocked.*"forMs":(\d+)/.exec(line)?.[1] ?? []);
-      expect(lags.filter((ms) => Number(ms) > 1.5 * LEASE_MS)).toHaveLength(1);
+      expect(lags.some((ms) => Number(ms) > 1.5 * LEASE_MS)).toBe(true);
       expect(made(file)).toEqual(tokensOf('one'));
       expect(count(await eventsOf(sid), 'msg.done')).toBe(1);
     },

@@ -58,4 +58,4 @@ test('SPEC O25: a job whose lock is lost, or held but not renewed, goes on at on
     aside.disconnect();
     await redis.close();
   }
-}, 60_000);
+});
