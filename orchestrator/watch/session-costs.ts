@@ -14,7 +14,7 @@ const PAGE = 500;
 const AT_ONCE = 8;
 const SPENDS = /"type":"(?:llm\.(?:req|res|fail)|aux\.used|msg\.done|agent\.ev)"/;
 
-/** USD by session, null where a price is not known, or a file is damaged. Those that are nowhere are left out. */
+/** USD by session, null where a price is not known. Those that are nowhere, or whose file is damaged, are left out. */
 export async function sessionCosts(
   { redis, home }: { readonly redis: OdinRedis; readonly home: string },
   sids: readonly string[],
