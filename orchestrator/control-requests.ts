@@ -103,11 +103,16 @@ export function createControlRequests(world: World, permissions: () => Permissio
     if (cursor >= message.seq) await control?.acknowledge(entry.id);
   };
 
-  /** A message of the queue is told to the one that runs. When that has ended meanwhile, it waits like all others. */
+  /**
+   * A message of the queue is told to the one that runs. When that has ended meanwhile, it waits like all others; so does what another process
+   * has put in its place and cannot be told: pictures, a command.
+   */
   const takeSteer = async (runner: SessionRunner, entry: ControlEntry, message: SteerMessage): Promise<void> => {
     const { sid } = entry;
     const { seq, queued, by } = message;
-    const found = (await world.inbox.waiting(sid)).find((one) => one.seq === queued);
+    const found = (await world.inbox.waiting(sid)).find(
+      ({ seq: one, options }) => one === queued && !options.images && !options.command,
+    );
     if (found) {
       const text = await world.blobs.getPayload(found.body);
       if (runner.steer(sid, seq, { queued, text, by })) {
