@@ -166,12 +166,15 @@ describe.each(MODEL_APIS)('$api', ({ api, open }) => {
     await withServer(
       () => ({ text: LONG.repeat(10), chunkSize: 1, pieceDelayMs: 5 }),
       async (server) => {
+        let calls = 0;
         await withEnoughTime(200, async (timeoutMs) => {
+          calls += 1;
           const failure = failed(await open(server.url).stream(requestOf(ASK), { signal: never(), timeoutMs }));
           expect(failure).toMatchObject({ kind: 'failed', code: 'step_timeout' });
           return hasHeard(server);
         });
-        expect(server.requests).toHaveLength(1);
+        // One that was given up on its way may still be heard.
+        expect(server.requests.length).toBeLessThanOrEqual(calls);
         await until(() => server.requests.every(({ aborted }) => aborted));
       },
     );
