@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 import { keys } from './keys.ts';
-import type { OdinRedis, RedisHandle } from './redis.ts';
+import { hangUpOnce, type OdinRedis, type RedisHandle } from './redis.ts';
 import { refusedWith } from './redis-pause.ts';
 
 const controlSchema = z.discriminatedUnion('type', [
@@ -77,6 +77,7 @@ export async function openControl(
   };
   take(await handle.client.xrange(key, '-', '+'));
   const reader = await handle.duplicate();
+  const hangUp = hangUpOnce(reader);
   // It ends when the connection is closed for good; until then ioredis reconnects and asks again.
   const listen = async (): Promise<void> => {
     while (!closed && reader.status !== 'end') {
@@ -98,7 +99,7 @@ export async function openControl(
     },
     close() {
       closed = true;
-      reader.disconnect();
+      hangUp();
     },
   };
 }

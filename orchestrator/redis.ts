@@ -155,7 +155,7 @@ function handleOf(client: OdinRedis, where: string, server: PrivateServer | null
 export function hangUpOnce(client: OdinRedis): () => void {
   let isDone = false;
   return () => {
-    if (!isDone) client.disconnect();
+    if (!isDone) drop(client);
     isDone = true;
   };
 }

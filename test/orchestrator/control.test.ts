@@ -2,6 +2,7 @@
 
 import { expect, test } from '@jest/globals';
 import { openControl, sendControl } from '../../orchestrator/control.ts';
+import type { OdinRedis } from '../../orchestrator/redis.ts';
 import { startTestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 
@@ -21,6 +22,27 @@ test('DURABILITY 2: an owner whose waiting read Redis ends with an error hears w
     expect(control.pending('after')).toHaveLength(1);
   } finally {
     control.close();
+    await close();
+  }
+});
+
+test('DURABILITY 2: an owner that hangs up twice, as one that lost its workspace and then leaves does, keeps no process waiting', async () => {
+  const { handle, close } = await startTestRedis();
+  const opened: OdinRedis[] = [];
+  const duplicate = async () => {
+    const copy = await handle.duplicate();
+    opened.push(copy);
+    return copy;
+  };
+  const control = await openControl({ ...handle, duplicate }, 'ws', () => {});
+  try {
+    control.close();
+    await until(() => opened.every(({ status }) => status === 'end'));
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = timers();
+    control.close();
+    expect([opened.length, timers()]).toEqual([1, before]);
+  } finally {
     await close();
   }
 });
