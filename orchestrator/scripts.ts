@@ -318,11 +318,11 @@ return {'ok', redis.call('SCARD', KEYS[2])}
 `;
 
 // orenew: a process that owns workspaces can still run them; for each of them.   KEYS ws owner...   ARGV id, number of this sign of life...
-// -> 1, or 0 when it is not known as the owner any more...
+// -> 1, or 0 when it is not known as the owner any more, or its key is no owner's: the others are renewed all the same...
 const ORENEW = `
 local held = {}
 for i = 1, #KEYS do
-  held[i] = redis.call('HGET', KEYS[i], 'id') == ARGV[2 * i - 1] and 1 or 0
+  held[i] = redis.pcall('HGET', KEYS[i], 'id') == ARGV[2 * i - 1] and 1 or 0
   if held[i] == 1 then redis.call('HSET', KEYS[i], 'beat', ARGV[2 * i]) end
 end
 return held
