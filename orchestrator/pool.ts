@@ -122,6 +122,8 @@ function openPool(workerUrl: URL, { count, graceMs, limits, options }: Threads):
       const worker = (await threads)?.threads[0];
       const before = worker ? await workedMs(worker) : null;
       const look = async () => {
+        // One that is held up in a call of the system does not say how long it has worked.
+        within(begunAt + PATIENCE * ms - performance.now(), () => end.abort());
         const now = worker ? await workedMs(worker) : null;
         const left = before === null || now === null ? 0 : ms - (now - before);
         if (left <= 0 || performance.now() - begunAt > PATIENCE * ms) end.abort();
@@ -206,6 +208,14 @@ const SILENT_MS = 5_000;
 const START_MS = 30_000;
 const AGENT_MEMORY_MB = 1_024;
 
+/** A thread at work, since its last new turn. */
+interface SeenThread {
+  readonly beats: number;
+  checks: number;
+  /** How long it had worked in all its life when it first said so, and by now; null: it has said nothing. */
+  worked: { readonly from: number; readonly to: number } | null;
+}
+
 export interface AgentThreadOptions {
   readonly workerUrl?: URL;
   readonly silentMs?: number;
@@ -222,8 +232,7 @@ export function openAgentThreads({
   memoryMb = AGENT_MEMORY_MB,
 }: AgentThreadOptions = {}): AgentThreads {
   const pulse = new Int32Array(new SharedArrayBuffer(64 * Int32Array.BYTES_PER_ELEMENT));
-  /** `worked`: how long it had when it was first found without a new turn. */
-  const seen = new Map<number, { readonly beats: number; readonly checks: number; readonly worked: number | null }>();
+  const seen = new Map<number, SeenThread>();
   const silent = new Set<number>();
   const pools = new Map<AgentPlace, Promise<Piscina>>();
   const alone = openSlots(ALONE_THREADS, AGENTS_A_THREAD);
@@ -265,19 +274,26 @@ export function openAgentThreads({
     for (const { place, piscina, worker } of workers) {
       const { threadId } = worker;
       const beats = Atomics.load(pulse, threadId % pulse.length);
-      const before = seen.get(threadId);
-      const checks = before?.beats === beats ? before.checks + 1 : 0;
-      const worked = before && checks > 1 ? before.worked : checks === 1 ? await workedMs(worker) : null;
-      seen.set(threadId, { beats, checks, worked });
+      const known = seen.get(threadId);
+      if (known?.beats !== beats) {
+        seen.set(threadId, { beats, checks: 0, worked: null });
+        continue;
+      }
+      if (silent.has(threadId)) continue;
+      known.checks += 1;
+      // Not waited for: one that is held up in a call of the system never answers, and counts as one that the machine keeps waiting.
+      void workedMs(worker).then((ms) => {
+        if (ms !== null) known.worked = { from: known.worked?.from ?? ms, to: ms };
+      });
+      const { checks, worked } = known;
       const patienceMs = beats === 0 ? Math.max(START_MS, silentMs) : silentMs;
-      if (checks * CHECK_MS < patienceMs || silent.has(threadId)) continue;
-      const now = worked === null ? null : await workedMs(worker);
-      const isKeptWaiting = worked !== null && now !== null && now - worked < patienceMs / 2;
+      if (checks * CHECK_MS < patienceMs) continue;
+      const isKeptWaiting = worked === null || worked.to - worked.from < patienceMs / 2;
       if (isKeptWaiting && checks * CHECK_MS < PATIENCE * patienceMs) continue;
       silent.add(threadId);
       void worker.terminate();
-      if (beats > 0) continue;
-      // Piscina never settles what waits for a thread that is ended before it began: begin anew.
+      if (beats > 0 && worked !== null) continue;
+      // Piscina never settles what waits for a thread that is ended before it began, nor what is in one that cannot end yet: begin anew.
       pools.delete(place);
       void piscina?.destroy();
     }

@@ -1,14 +1,18 @@
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { MessageChannel } from 'node:worker_threads';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { type HeavyPool, openHeavyPool, openPagePool } from '../../orchestrator/pool.ts';
+import { type HeavyPool, openAgentThreads, openHeavyPool, openPagePool } from '../../orchestrator/pool.ts';
+import type { AgentTask } from '../../shared/agent-frames.ts';
 
 const ODD = new URL('../fixtures/heavy-odd.ts', import.meta.url);
 const BOUND = new URL('../fixtures/heavy-bound.ts', import.meta.url);
+const HELD = new URL('../fixtures/agents-held.ts', import.meta.url);
 const BROKEN = new URL('../fixtures/heavy-broken.ts', import.meta.url);
 const open: HeavyPool[] = [];
 const never = new AbortController().signal;
@@ -150,4 +154,29 @@ test('O20: the thread for pages sees no environment, reads files alone, and is e
   expect(await page('https://try.test/')).toEqual(bounds);
   expect(await page('https://memory.test/')).toMatchObject({ ok: false, failure: { code: 'thread_memory' } });
   expect(await page('https://try.test/')).toEqual(bounds);
+});
+
+test('C3 C5: an agent’s thread that is held up in a call of the system is given up, and hides none that loops', async () => {
+  const threads = openAgentThreads({ workerUrl: HELD, silentMs: 250 });
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const run = (inc: number) => {
+    const { port1, port2 } = new MessageChannel();
+    const task = { inc, root: pipe } as AgentTask;
+    return threads.run(task, port2).then(
+      () => 'ended',
+      () => {
+        port1.close();
+        return 'given up';
+      },
+    );
+  };
+  try {
+    // The third life is in a thread of its own.
+    expect(await Promise.all([run(1), run(3)])).toEqual(['given up', 'given up']);
+  } finally {
+    // Only now can it end.
+    closeSync(openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK));
+    await threads.close();
+  }
 });
