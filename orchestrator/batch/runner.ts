@@ -137,7 +137,8 @@ export async function startBatchRunner(options: RunnerOptions): Promise<JobRunne
       return 'back';
     } finally {
       running.delete(own);
-      await giveBack(bid);
+      // It has its result, or goes back, whatever becomes of the rest of a budget.
+      await giveBack(bid).catch((error: unknown) => log('a budget was not given back', { bid, error: String(error) }));
       ended();
     }
   };
@@ -239,9 +240,23 @@ export async function startBatchRunner(options: RunnerOptions): Promise<JobRunne
   /** `self`: the worker that is cleaning up nothing, this one at its beginning and its end. */
   const clearAll = (self: string) => clearLeftovers({ home, handle, store, self });
 
-  await host.appear();
-  await sweep();
-  await host.take(queueOf, runJob);
+  const drain = (graceMs: number): Promise<number> =>
+    host.leave(graceMs, async () => {
+      await closeQueues();
+      await Promise.all(cleaning);
+      await clearAll(id).catch(() => {});
+      await Promise.all([pool.close(), patches.close()]);
+    });
+
+  try {
+    await host.appear();
+    await sweep();
+    await host.take(queueOf, runJob);
+  } catch (error) {
+    // One that did not come to its beginning must not go on saying that it lives.
+    await drain(0).catch(() => {});
+    throw error;
+  }
   host.every(SWEEP_MS, 'the sweep failed', sweep);
   host.every(CANCEL_POLL_MS, 'cancels were not looked for', pollCancels);
   host.every(RECONCILE_MS, 'missing jobs were not added', reconcile);
@@ -249,14 +264,5 @@ export async function startBatchRunner(options: RunnerOptions): Promise<JobRunne
   void clearAll(id).catch((error: unknown) => log('leftovers were not cleared', { error: String(error) }));
   void reconcile().catch((error: unknown) => log('missing jobs were not added', { error: String(error) }));
 
-  return {
-    ...{ id, load: host.load, hurry: host.hurry },
-    drain: (graceMs) =>
-      host.leave(graceMs, async () => {
-        await closeQueues();
-        await Promise.all(cleaning);
-        await clearAll(id).catch(() => {});
-        await Promise.all([pool.close(), patches.close()]);
-      }),
-  };
+  return { id, load: host.load, hurry: host.hurry, drain };
 }

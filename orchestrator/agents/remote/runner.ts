@@ -115,12 +115,24 @@ export async function startAgentRunner(options: JobHostOptions): Promise<JobRunn
     }
   };
 
-  await host.appear();
-  await host.take(async (root, access) => {
-    const queue = await openAgentQueue(handle, { root, access, key, log });
-    queues.set(`${access} ${root}`, queue);
-    return queue;
-  }, runJob);
+  const drain = (graceMs: number): Promise<number> =>
+    host.leave(graceMs, async () => {
+      await Promise.all([...queues.values()].map((queue) => queue.close()));
+      await pool.close();
+    });
+
+  try {
+    await host.appear();
+    await host.take(async (root, access) => {
+      const queue = await openAgentQueue(handle, { root, access, key, log });
+      queues.set(`${access} ${root}`, queue);
+      return queue;
+    }, runJob);
+  } catch (error) {
+    // As in batch/runner.ts.
+    await drain(0).catch(() => {});
+    throw error;
+  }
   host.every(SWEEP_MS, 'the sweep failed', () => sweep(false));
   host.every(RECONCILE_MS, 'missing jobs were not added', () => sweep(true));
   const first = async () => {
@@ -129,14 +141,7 @@ export async function startAgentRunner(options: JobHostOptions): Promise<JobRunn
   };
   void first().catch((error: unknown) => log('leftovers were not cleared', { error: String(error) }));
 
-  return {
-    ...{ id, load: host.load, hurry: host.hurry },
-    drain: (graceMs) =>
-      host.leave(graceMs, async () => {
-        await Promise.all([...queues.values()].map((queue) => queue.close()));
-        await pool.close();
-      }),
-  };
+  return { id, load: host.load, hurry: host.hurry, drain };
 }
 
 const crashed = (answer: string): RemoteEnd => ({

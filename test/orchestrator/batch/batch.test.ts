@@ -50,6 +50,11 @@ describe('SPEC O19: a batch', () => {
       const forged = JSON.stringify({ ...result, id: '../../w4' });
       await world.handle.client.hset(keys.batch(first.bid).results, 'w4', forged);
       await expect(resultOf(world, first.bid, 'w4')).rejects.toThrow('must be 1 to 64 letters');
+      // A worker that cannot begin does not go on saying that it is there.
+      const third = await world.submit([{ prompt: 'a question for nobody' }]);
+      await world.handle.client.hset(keys.batch(third.bid).runs, 'x', 'no run');
+      await expect(world.run()).rejects.toThrow();
+      expect(await beat(world.handle.client, null)).toEqual([]);
       // On a machine that stands still for seconds a task may change hands.
       expect(world.refused.filter((why) => !/used before|taken the task over/.test(why))).toEqual([]);
     });
@@ -210,6 +215,22 @@ describe('SPEC O19: a batch', () => {
         expect(git(world.project, 'status', '--porcelain')).toBe('');
       },
     );
+  });
+});
+
+test('E7 O25: a task is over, and its worker free, though the rest of its budget cannot be given back', async () => {
+  let spoil = async (): Promise<unknown> => null;
+  const answer: Script = async () => {
+    await spoil();
+    return { text: 'Done.' };
+  };
+  await withBatchWorld(answer, async (world) => {
+    spoil = () => world.handle.client.hset(keys.batch('spent').meta, 'given:tokens', 'no number');
+    await world.submit([{ prompt: 'spend' }], { id: 'spent', caps: { tokens: 100_000 } });
+    const runner = await world.run();
+    expect((await world.ended('spent')).counts.completed).toBe(1);
+    await until(() => runner.load().running === 0);
+    expect(await world.handle.client.exists(`${PREFIX}:${batchQueue(world.project, 'read')}:failed`)).toBe(0);
   });
 });
 
