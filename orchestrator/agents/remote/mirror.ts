@@ -1,7 +1,6 @@
 // What a worker says of an agent that it runs: the events of the agent's session, in their order, as far as they are the parent's business.
 // What names a place on this machine, or needs its blobs, stays here. The same connection hears what the parent has to say.
 
-import { elsewhere } from '../../../agent/taint.ts';
 import type { EventOf, JournalEvent } from '../../../shared/events.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import { Fenced } from '../../../shared/ports.ts';
@@ -12,6 +11,7 @@ import { withInlinePayload } from '../../payloads.ts';
 import { hangUpOnce, type RedisHandle } from '../../redis.ts';
 import type { RemoteWord } from './order.ts';
 import { entriesOf, type RemoteStore } from './store.ts';
+import { tellable } from './workers-event.ts';
 
 export interface MirrorDeps {
   readonly handle: RedisHandle;
@@ -65,7 +65,7 @@ export async function mirror(deps: MirrorDeps): Promise<MirrorEnd> {
         const whole = await withInlinePayload(event, (blob) => deps.blobs.getPayload({ blob }));
         if (whole.type === 'msg.done') return { done: whole, n };
         if (whole.type === 'word') told += 1;
-        const shown = shownOf(whole);
+        const shown = tellable(whole);
         if (shown === null) continue;
         // After a crash its call asks again what is asked already.
         if (shown.type === 'perm.ask' && asked.has(shown.question.id)) continue;
@@ -90,30 +90,6 @@ export async function mirror(deps: MirrorDeps): Promise<MirrorEnd> {
   } finally {
     signal.removeEventListener('abort', stop);
     stop();
-  }
-}
-
-/** An event as the parent's journal may have it; null: it is not the parent's business. */
-function shownOf(event: JournalEvent): JournalEvent | null {
-  switch (event.type) {
-    case 'session.opened':
-    case 'session.titled':
-    case 'session.forked':
-    case 'msg.start':
-    case 'files.moved':
-    // Its parent has answered, or this worker by what it allows.
-    case 'perm.answer':
-      return null;
-    case 'perm.ask':
-      return event.question.relayed === true ? event : null;
-    case 'tool.intent':
-      return { ...event, intent: elsewhere(event.intent) };
-    case 'tool.done': {
-      const { data: _, ...done } = event;
-      return done;
-    }
-    default:
-      return event;
   }
 }
 

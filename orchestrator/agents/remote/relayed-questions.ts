@@ -2,9 +2,10 @@
 // the same port and under the same policy, journaled before the worker is told. What is answered for the session or for ever holds here; the
 // worker hears yes or no to this one question, so that no grant goes from one machine to another unseen.
 
+import { normalize } from 'node:path';
 import * as z from 'zod';
 import { denialOf, isGranted } from '../../../agent/permissions-memory.ts';
-import type { EventOf, JournalEvent, Question } from '../../../shared/events.ts';
+import type { EventOf, JournalEvent, Question, QuestionPath } from '../../../shared/events.ts';
 import type { OpId } from '../../../shared/ids.ts';
 import type { PermissionAnswer } from '../../../shared/ports.ts';
 import { scrubJson } from '../../../shared/scrub.ts';
@@ -23,7 +24,7 @@ export interface RelayedQuestions {
 }
 
 export interface RelayDeps
-  extends Pick<ToolCallDeps, 'agent' | 'permissions' | 'memory' | 'record' | 'flushed' | 'scrub' | 'now'> {
+  extends Pick<ToolCallDeps, 'root' | 'agent' | 'permissions' | 'memory' | 'record' | 'flushed' | 'scrub' | 'now'> {
   tell(word: RemoteWord): Promise<void>;
   /** The worker could not be told. */
   broken(error: unknown): void;
@@ -109,7 +110,7 @@ export function relayQuestions(deps: RelayDeps): RelayedQuestions {
         // "The same" is what the same agent asks again with its worker.
         argsHash: `${deps.agent ?? ''} ${rest.argsHash}`,
         ...(deps.agent === undefined ? {} : { agent: deps.agent }),
-        ...(paths === undefined ? {} : { paths: paths.map(shownPath) }),
+        ...(paths === undefined ? {} : { paths: paths.map((path) => shownPath(path, deps.root)) }),
         ...(host === undefined ? {} : { host }),
         relayed: true,
         ...(timeoutMs === null ? {} : { expiresAt: deps.now() + timeoutMs }),
@@ -137,14 +138,16 @@ export function relayQuestions(deps: RelayDeps): RelayedQuestions {
 
 const BY_GRANT: PermissionAnswer = { decision: 'allow', by: 'session' };
 
-/** A place outside is one of the worker's machine: no answer about such a place here covers it, and none about it covers one here. */
-function shownPath({
-  path,
-  outside,
-  why,
-  access,
-  under,
-}: NonNullable<z.infer<typeof questionSchema>['paths']>[number]) {
+/**
+ * A place outside is one of the worker's machine: no answer about such a place here covers it, and none about it covers one here. What an answer
+ * would cover here is judged by its name, whatever the worker says of it.
+ */
+function shownPath(
+  { path, outside, why, access, under }: NonNullable<z.infer<typeof questionSchema>['paths']>[number],
+  root: string,
+): QuestionPath {
   if (outside || access === undefined) return { path, outside, why };
+  const isInside = (place: string): boolean => place === root || normalize(place).startsWith(`${root}/`);
+  if (!isInside(path) || !isInside(under ?? path)) return { path, outside: true, why };
   return { path, outside, why, access, ...(under === undefined ? {} : { under }) };
 }

@@ -5,11 +5,14 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { NO_PERMISSIONS } from '../../../agent/permissions-memory.ts';
 import { foldTaint, NO_TAINT } from '../../../agent/taint.ts';
 import { mirror } from '../../../orchestrator/agents/remote/mirror.ts';
 import type { RemoteOrder } from '../../../orchestrator/agents/remote/order.ts';
+import { relayQuestions } from '../../../orchestrator/agents/remote/relayed-questions.ts';
 import { openRemoteAgents } from '../../../orchestrator/agents/remote/remote-agents.ts';
 import { entriesOf, openRemoteStore } from '../../../orchestrator/agents/remote/store.ts';
+import { workersEvent } from '../../../orchestrator/agents/remote/workers-event.ts';
 import { makeCopy } from '../../../orchestrator/agents/remote/working-copy.ts';
 import { commitOf } from '../../../orchestrator/batch/git.ts';
 import { openBlobs } from '../../../orchestrator/blobs.ts';
@@ -17,7 +20,7 @@ import { ensureJobKey } from '../../../orchestrator/jobs/job-key.ts';
 import { encode } from '../../../orchestrator/journal-read.ts';
 import { keys } from '../../../orchestrator/keys.ts';
 import type { OdinRedis, RedisHandle } from '../../../orchestrator/redis.ts';
-import type { JournalEvent } from '../../../shared/events.ts';
+import type { EventOf, JournalEvent } from '../../../shared/events.ts';
 import { ulid } from '../../../shared/ids.ts';
 import { git, makeRepository } from '../../support/batch-world.ts';
 import { must, openFilesBench } from '../../support/files-bench.ts';
@@ -83,6 +86,63 @@ test('O19, SAFETY 2.3: what a worker tells of its agent names its parent’s pla
   expect(JSON.stringify(told)).not.toContain('/copy');
   expect(told[1]).toMatchObject({ text: 'in /parents/a.txt' });
   expect(told.reduce((taint, event) => foldTaint(taint, event), NO_TAINT).web).toBe(true);
+});
+
+test('SAFETY 6: a worker speaks for its agent alone: not for the user, other agents or messages, nor of what is to be done to files here', () => {
+  const at = 1;
+  const answer: JournalEvent = {
+    ...{ type: 'perm.answer', op: '1.1.1', questionId: 'a'.repeat(16), decision: 'allow_always', by: 'me', at },
+  };
+  const change = { kind: 'file', path: '/project/a.txt' };
+  const intent = { type: 'tool.intent', op: '1.2.1', key: 'k', intent: change, at } as const;
+  const result: EventOf<'tool.done'> = {
+    ...{ type: 'tool.done', op: '1.2.1', callId: 'c', name: 'EditTool', kind: 'ok', text: { inline: 'x' }, at },
+    ...{ description: 'd', affectedFiles: [], data: change, resultHash: 'h', durationMs: 1 },
+  };
+  const patch = { ...intent, op: '1.1000000.1' } as const;
+  const unknown = { type: 'of tomorrow', at } as unknown as JournalEvent;
+  for (const forged of [answer, { type: 'agent.ev', aid: 'a', event: answer, at } as const, patch, done(1), unknown]) {
+    expect(() => workersEvent(forged, 3)).toThrow('The worker s');
+  }
+  expect(workersEvent(intent, 3)).toEqual({ ...intent, op: '3.2.1', intent: { kind: 'remote', fetched: false } });
+  const { data: _, ...told } = result;
+  expect(workersEvent(result, 3)).toEqual({ ...told, op: '3.2.1' });
+});
+
+test('SAFETY 6 O23: a place outside is none of the project’s, whatever the worker calls it: no answer for the session is about it', () => {
+  const questions = relayQuestions({
+    ...{ root: '/project', agent: 'T (a)', memory: { permissions: NO_PERMISSIONS }, now: () => 1 },
+    permissions: { timeoutMs: null, isOpen: () => false, ask: async () => ({ decision: 'deny', by: 'x' }) },
+    ...{ record() {}, flushed: async () => {}, scrub: (text) => text, tell: async () => {}, broken() {} },
+  });
+  const path = (name: string, under = name) =>
+    ({ path: name, outside: false, why: 'w', access: 'write', under }) as const;
+  const inside = path('/project/.vscode/tasks.json');
+  const places = [
+    path('/etc/passwd'),
+    path('/project/../etc/passwd'),
+    path('/project/a.txt', '/'),
+    path('/project2/a'),
+  ];
+  const { question } = questions.taken(
+    {
+      ...{ type: 'perm.ask', op: '3.1.1', at: 1 },
+      question: {
+        ...{
+          id: 'a'.repeat(16),
+          title: 't',
+          reasons: [],
+          detail: 'd',
+          argsHash: 'h',
+          tool: 'WriteFile',
+          relayed: true,
+        },
+        paths: [inside, ...places],
+      },
+    },
+    'w',
+  );
+  expect(question.paths).toEqual([inside, ...places.map((one) => ({ path: one.path, outside: true, why: 'w' }))]);
 });
 
 test('O19: who is told to stop before it listens leaves no connection behind', async () => {
