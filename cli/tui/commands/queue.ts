@@ -1,9 +1,10 @@
 // /queue: the messages that wait, to edit, move, remove, or to say to the message that runs.
 
+import { basename } from 'node:path';
 import { cleanLine } from '../../../shared/clean-text.ts';
 import { UserError } from '../../../shared/outcome.ts';
 import type { QueuedMessage } from '../../../shared/state.ts';
-import { markOf } from '../../message-images.ts';
+import { markOf, pathsIn } from '../../message-images.ts';
 import type { Desk } from '../desk.ts';
 import { typeable } from '../typeable.ts';
 import type { SlashCommand } from './command.ts';
@@ -70,13 +71,15 @@ async function takeBack(desk: Desk, seq: number): Promise<void> {
   desk.redraw();
 }
 
-/** The text with a mark for each picture that it names nowhere. */
+/** The text with a mark for each picture that it would not take along by itself. */
 function withMarks({ pictures }: Desk, { body, images = [] }: QueuedMessage): string {
-  const marks = images.map((image) => {
-    pictures.set(markOf(image), image);
-    return { mark: markOf(image), isThere: body.includes(image.name) };
+  const named = new Set(pathsIn(body).map(({ path }) => basename(path)));
+  const marks = images.flatMap((image) => {
+    const mark = markOf(image);
+    pictures.set(mark, image);
+    return named.has(image.name) || body.includes(mark) ? [] : [mark];
   });
-  return [body, ...marks.flatMap(({ mark, isThere }) => (isThere ? [] : [mark]))].join(' ');
+  return [body, ...marks].join(' ');
 }
 
 export async function editLastQueued(desk: Desk): Promise<void> {

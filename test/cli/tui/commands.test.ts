@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Script } from '../../../llm/scripted/script.ts';
-import { ENTER, ESC, withApp } from './with-app.ts';
+import { ALT_UP, ENTER, ESC, withApp } from './with-app.ts';
 
 const writes: Script = ({ userText, stepOfMessage }) => {
   if (stepOfMessage === 0 && userText.startsWith('write'))
@@ -173,6 +173,32 @@ test('O6: /queue moves a waiting message up and removes one', async () => {
       const shown = await screen.until(/Answer to <fourth>[^]*completed/);
       expect(shown).toMatch(/Answer to <second>/);
       expect(shown).not.toMatch(/Answer to <third>/);
+    },
+    { rows: 60 },
+  );
+});
+
+test('O6, G1: a message that is taken back out of the queue keeps a picture whose name is only a word in it', async () => {
+  const gate = Promise.withResolvers<void>();
+  const script: Script = async () => {
+    await gate.promise;
+    return { text: 'Done.' };
+  };
+  await withApp(
+    script,
+    async ({ screen, world }) => {
+      screen.type(`wait${ENTER}`);
+      await screen.until(/thinking/);
+      const client = await world.open({ models: false });
+      const [session] = await client.sessions();
+      const bytes = Buffer.from('89504e470d0a1a0a0000000d494844520000032000000258080600000000', 'hex');
+      const image = await client.keepImage({ name: 'shot.png', bytes }, null);
+      await client.submit(session?.sid ?? '', { mode: 'ask', body: 'why is shot.png so dark', images: [image] });
+      await screen.until(/↳ ask why is shot/);
+      screen.type(ALT_UP);
+      await screen.until(/why is shot\.png so dark \[shot\.png, 800×600\]/);
+      gate.resolve();
+      await screen.until(/completed · 1 step/);
     },
     { rows: 60 },
   );
