@@ -23,7 +23,7 @@ export interface MeterDeps {
 export interface MeteredCalls {
   /** An event of the agent's is journaled, which has cost so much. */
   follow(event: JournalEvent, cost: Amount): void;
-  /** After a crash: the call that is under way is reserved for again. */
+  /** After a crash, or when its worker is back: the call that is under way is reserved for again. */
   resume(events: readonly JournalEvent[]): void;
   /** Nothing is under way any more. */
   close(): void;

@@ -10,7 +10,6 @@ import { subagentMachine } from '../../../machines/subagent/machine.ts';
 import { agentStart, isPatchEvent, type OpenAgent } from '../../../shared/agents.ts';
 import type { AgentReport } from '../../../shared/agents-port.ts';
 import type { JournalEvent } from '../../../shared/events.ts';
-import type { OpId } from '../../../shared/ids.ts';
 import type { LimitKind } from '../../../shared/limits.ts';
 import type { Failure } from '../../../shared/outcome.ts';
 import { tokensIn } from '../../../shared/spending.ts';
@@ -24,6 +23,7 @@ import type { RemoteEnd, RemoteOrder, RemoteWord } from './order.ts';
 import { relayQuestions } from './relayed-questions.ts';
 import type { Heard, RemoteAgents } from './remote-agents.ts';
 import { takeOver } from './take-over.ts';
+import { workersEvent } from './workers-event.ts';
 
 /** A cancelled agent has to say how it ended within this. */
 const GRACE_MS = 15_000;
@@ -62,6 +62,8 @@ export function startRemoteAgent(
   let isTaken = false;
   let grace: NodeJS.Timeout | undefined;
   let lonelySince: number | null = null;
+  /** It was begun, and nobody runs it now: no call is under way. */
+  let isIdle = false;
   const orderedAt = performance.now();
 
   const own = supplies.forAgent(
@@ -116,7 +118,7 @@ export function startRemoteAgent(
 
   /** An event of the worker's journal: it is journaled here as the agent's own, and what it cost is the message's too. */
   const mirror = (said: JournalEvent): void => {
-    const own = ofMessage(said, seq);
+    const own = workersEvent(said, seq);
     const event = own.type === 'perm.ask' ? questions.taken(own, worker) : own;
     const before = spent();
     record(event);
@@ -131,7 +133,7 @@ export function startRemoteAgent(
       case 'placed':
         if (of <= attempt) return;
         quiet();
-        [attempt, heard, events, isBegun, worker] = [of, 0, [], true, entry.worker];
+        [attempt, heard, events, isBegun, isIdle, worker] = [of, 0, [], true, false, entry.worker];
         parent.record({ type: 'agent.placed', aid, seq, worker: entry.worker, attempt, at: deps.now() });
         return actor.send({ type: 'loop.started' });
       case 'ev':
@@ -164,6 +166,15 @@ export function startRemoteAgent(
   const watch = async (): Promise<void> => {
     if (order === null || cancelledBy !== null) return;
     const standing = await remote.standing(order);
+    if (isLeft || here || cancelledBy !== null) return;
+    if (isBegun && standing !== 'runs') {
+      // What it holds of the budget another may wait for, on whom the only worker that is there waits.
+      calls.close();
+      isIdle = true;
+    } else if (isIdle) {
+      calls.resume(events);
+      isIdle = false;
+    }
     const now = performance.now();
     lonelySince = standing === 'alone' ? (lonelySince ?? now) : null;
     const isAlone = lonelySince !== null && now - lonelySince > ALONE_MS;
@@ -300,17 +311,6 @@ export function startRemoteAgent(
 
 /** Of the worker's journal; the answers and the patch are of this side. */
 const isWorkers = (event: JournalEvent): boolean => event.type !== 'perm.answer' && !isPatchEvent(event);
-
-/** In the worker's session it is the first message. */
-function ofMessage(event: JournalEvent, seq: number): JournalEvent {
-  const named = (op: OpId): OpId => `${seq}.${op.slice(op.indexOf('.') + 1)}` as OpId;
-  return {
-    ...event,
-    ...('op' in event && event.op !== undefined ? { op: named(event.op) } : {}),
-    ...('seq' in event ? { seq } : {}),
-    ...('calls' in event ? { calls: event.calls.map((call) => ({ ...call, op: named(call.op) })) } : {}),
-  };
-}
 
 const endOf = ({ end, limit, answer, failure, steps }: RemoteEnd): SubagentEnd => ({
   ...{ end, limit, answer, steps },

@@ -5,6 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { ScriptedAnswer, ScriptedTurn } from '../../../llm/scripted/script.ts';
+import { openAgentQueue } from '../../../orchestrator/agents/remote/queue.ts';
 import { openRemoteStore } from '../../../orchestrator/agents/remote/store.ts';
 import type { Odin } from '../../../orchestrator/api.ts';
 import { jobKeyFile } from '../../../orchestrator/jobs/job-key.ts';
@@ -110,6 +111,46 @@ test('O23 O24 C5: the questions of an agent with a worker elsewhere are its user
     expect(await odin.replay(sid)).toMatchObject({ difference: null, open: null });
     expect(await odin.fsck(false)).toMatchObject({ clean: true });
     expect(await world.handle.client.keys('{odin}:a:*')).toEqual([]);
+  });
+});
+
+test('E7 C5: an agent whose worker is dead holds no budget that another waits for, on whom the only worker that is left waits', async () => {
+  const script = (turn: ScriptedTurn): ScriptedAnswer => {
+    if (isAgent(turn) || turn.stepOfMessage > 0) return { text: 'Done.' };
+    return { toolCalls: [agentCall('one'), agentCall('other')] };
+  };
+  await withRemoteWorld({ script }, async (world) => {
+    const { client } = world.handle;
+    const info = { id: 'other', host: 'h', pid: 1, startTime: 'x', version: 't', roles: ['agents'] };
+    const other = { ...info, roots: [world.project], concurrency: 1, running: 0, done: 0, draining: false, since: 0 };
+    await beat(client, other);
+    // A worker takes one of the agents, has a call of the model reserved, and is not there any more.
+    const store = openRemoteStore(client, world.key);
+    const queue = await openAgentQueue(world.handle, {
+      ...{ root: world.project, access: 'read', key: world.key, log: () => {} },
+    });
+    const isOver = Promise.withResolvers<void>();
+    queue.work(async ({ id: job, token, data: { rid } }) => {
+      const run = { worker: 'gone', host: 'elsewhere', pid: 1, startTime: 'x', job, token };
+      const claim = await store.claim(rid, run, 'a place that is gone', 'session');
+      if (claim.status !== 'ok') throw new Error(claim.status);
+      await store.say(rid, { ...claim, n: 0 }, { k: 'placed', worker: 'gone' });
+      const asks = { type: 'llm.req', op: '1.1', model: 'anthropic/scripted', reqHash: 'h', attempt: 1, at: 1 };
+      await store.say(rid, { ...claim, n: 1 }, { k: 'ev', event: { ...asks, estimate: 3_000 } });
+      await isOver.promise;
+      return 'back';
+    }, 1);
+    const odin = await world.open();
+    const sid = odin.newSession();
+    const { seq } = await odin.submit(sid, { mode: 'ask', body: 'two', limits: { tokens: 25_000 } });
+    const asking = follow(odin, sid, seq);
+    await until(async () => (await odin.state(sid)).subAgents.some(({ status }) => status === 'running'));
+    const runner = await world.runner({ concurrency: 1 });
+    await until(() => runner.load().done === 1);
+    isOver.resolve();
+    const ends = (await asking).flatMap((event) => (event.type === 'AgentEnded' ? [event.end] : []));
+    expect(ends).toEqual(['completed', 'completed']);
+    await queue.close();
   });
 });
 
