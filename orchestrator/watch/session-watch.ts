@@ -163,6 +163,9 @@ export function watchSessions(options: WatchOptions): SessionWatch {
         if (withLog) pipeline.xrange(log, startAfter(after), '+', 'COUNT', PAGE);
       }
       const replies = (await pipeline.exec()) ?? [];
+      // A line that broke says nothing of any session; the next pass asks again.
+      const cut = replies.find(([error]) => error !== null && error.name !== 'ReplyError');
+      if (cut?.[0]) throw cut[0];
       const width = withLog ? 3 : 2;
       const takeReply = (sid: string, at: number): void => {
         const [meta, owner, log] = [0, 1, 2].map((part) =>
