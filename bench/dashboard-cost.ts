@@ -103,12 +103,14 @@ async function run(watcher: Watcher): Promise<Turn> {
       serverMs: (after.serverMs - before.serverMs) / messages,
     };
   } finally {
-    await leave().finally(async () => {
+    try {
+      await leave();
+    } finally {
       await server?.stop();
       await owner.close();
       await handle.close();
       rmSync(folder, { recursive: true, force: true });
-    });
+    }
   }
 }
 

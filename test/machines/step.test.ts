@@ -2,7 +2,7 @@
 
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type AnyStateMachine, and, assign, createMachine, initialTransition, not, setup, transition } from 'xstate';
+import { type AnyStateMachine, and, assign, createMachine, initialTransition, not, transition } from 'xstate';
 import { agentMachine } from '../../machines/agent/machine.ts';
 import { firstStep, nextStep } from '../../machines/step.ts';
 import { subagentMachine } from '../../machines/subagent/machine.ts';
@@ -94,12 +94,12 @@ test('C1: a machine that is more than a flat chart of named actions is refused w
   }
   const states = { a: { on: { go: { target: 'b', guard: 'is', actions: { type: 'set', params: { n: 1 } } } } }, b: {} };
   const set = assign((_, { n }: { n: number }) => ({ n }));
+  const named = { initial: 'a', context: () => ({}), states } as Parameters<typeof createMachine>[0];
   for (const setUp of [
     { guards: { is: not('isNot'), isNot: () => false }, actions: { set: () => {} } },
     { guards: { is: and(['one', 'one']), one: () => true }, actions: { set: () => {} } },
     { guards: { is: () => true }, actions: { set } },
   ]) {
-    const machine = setup(setUp as object).createMachine({ initial: 'a', context: () => ({}), states } as object);
-    expect(() => firstStep(machine, {})).toThrow(/does not know/);
+    expect(() => firstStep(createMachine(named).provide(setUp as object), {})).toThrow(/does not know/);
   }
 });
