@@ -208,7 +208,8 @@ export interface Odin {
   /** What waits for an answer in all sessions of the workspace, oldest first. */
   questions(): Promise<readonly OpenQuestion[]>;
   /**
-   * Answers a question, by its id or the beginning of it; durable when it resolves. Throws UserError when no such question is open, or
+   * Answers a question, by its id or the beginning of it; durable when it resolves, or moments later where this process asks it: a crash
+   * in between asks again. Throws UserError when no such question is open, or
    * when "always" has no rule to store.
    */
   answer(

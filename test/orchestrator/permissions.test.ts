@@ -10,6 +10,7 @@ import type { PermissionDecision } from '../../shared/events.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { StreamEvent } from '../../shared/stream-events.ts';
 import { only, type World, withWorld } from '../support/odin-world.ts';
+import { until } from '../support/until.ts';
 
 const ASK: PermissionPolicy = { mode: 'ask', timeoutMs: null };
 
@@ -98,6 +99,8 @@ test('G6 O24: an answer for the session closes the other questions of the step t
       const open = await odin.questions();
       const first = open.find(({ detail }) => detail.includes('a.txt'));
       await odin.answer(first?.id ?? '', 'allow_session', { by: 'test' });
+      // The journal has the answers moments later.
+      await until(async () => (await odin.questions()).length === 1);
       const left = await odin.questions();
       expect(left.map(({ detail }) => detail)).toEqual([expect.stringContaining('new.txt')]);
       await odin.answer(left[0]?.id ?? '', 'deny', { by: 'test' });
