@@ -6,6 +6,7 @@ import type {
   ContentBlockParam,
   MessageCreateParamsStreaming,
   MessageParam,
+  TextBlockParam,
   ToolUseBlockParam,
 } from '@anthropic-ai/sdk/resources/messages/messages.js';
 import type { AssistantPart, ModelMessage, ModelRequest } from '../shared/messages.ts';
@@ -46,29 +47,41 @@ export function anthropicRequest(request: ModelRequest): AnthropicRequest {
   return { body, seal: seal.current() };
 }
 
-const heads = new WeakMap<ModelRequest['tools'], { readonly of: string; readonly json: string }>();
+type BeforeMessages = Pick<ModelRequest, 'model' | 'maxOutputTokens' | 'system'>;
+
+const heads = new WeakMap<ModelRequest['tools'], { readonly of: BeforeMessages; readonly json: string }>();
 
 /** All that stands before the messages, which a message's requests have in common. */
-function headOf(request: ModelRequest): string {
-  const of = `${request.model}\n${request.maxOutputTokens}\n${request.system}`;
-  const known = heads.get(request.tools);
-  if (known?.of === of) return known.json;
-  const head: Omit<MessageCreateParamsStreaming, 'messages'> = {
-    model: request.model,
-    max_tokens: request.maxOutputTokens,
+function headOf({ model, maxOutputTokens, system, tools }: ModelRequest): string {
+  const known = heads.get(tools);
+  const isKnown = known?.of.model === model && known.of.maxOutputTokens === maxOutputTokens;
+  if (isKnown && known.of.system === system) return known.json;
+  const head: Omit<MessageCreateParamsStreaming, 'messages' | 'tools' | 'system'> = {
+    model,
+    max_tokens: maxOutputTokens,
     stream: true,
     cache_control: { type: 'ephemeral' },
     // Newer models hide their thinking by default, and with it what they say between two tool calls.
-    ...(modelInfo(request.model).adaptiveThinking ? { thinking: { type: 'adaptive', display: 'summarized' } } : {}),
-    ...(request.tools.length > 0 ? { tools: request.tools.map(toolOf) } : {}),
-    // Its own mark: tools and system are shared by all sessions of a mode, whatever their conversations.
-    ...(request.system.trim() === ''
-      ? {}
-      : { system: [{ type: 'text', text: request.system, cache_control: { type: 'ephemeral' } }] }),
+    ...(modelInfo(model).adaptiveThinking ? { thinking: { type: 'adaptive', display: 'summarized' } } : {}),
   };
-  const json = JSON.stringify(head).slice(0, -1);
-  heads.set(request.tools, { of, json });
+  const prompt: TextBlockParam[] = [{ type: 'text', text: system, cache_control: { type: 'ephemeral' } }];
+  const json = [
+    JSON.stringify(head).slice(0, -1),
+    ...(tools.length > 0 ? [`"tools":${toolsText(tools)}`] : []),
+    // Its own mark: tools and system are shared by all sessions of a mode, whatever their conversations.
+    ...(system.trim() === '' ? [] : [`"system":${JSON.stringify(prompt)}`]),
+  ].reduce((before, part) => `${before},${part}`);
+  heads.set(tools, { of: { model, maxOutputTokens, system }, json });
   return json;
+}
+
+/** That of the newest tools, the greater part of a request: most sessions of a process have the same ones, and all of them this one string. */
+let newest = '';
+
+function toolsText(tools: ModelRequest['tools']): string {
+  const text = JSON.stringify(tools.map(toolOf));
+  if (text !== newest) newest = text;
+  return newest;
 }
 
 function rendered(message: ModelMessage, seal: Seal, images: ModelRequest['images']): Rendered<string> {

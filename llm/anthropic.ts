@@ -48,11 +48,13 @@ export function anthropicProvider(options: ProviderOptions): ModelProvider {
     name: options.name,
     stream(request, call) {
       const { body, seal } = anthropicRequest(request);
+      // Here, so that an open request holds on to the bytes alone, which all its attempts send.
+      const bytes = Buffer.from(body);
       const reader = anthropicAnswer(seal, request.model, (delta) => call.onDelta?.(delta));
       const open = async ({ run, signal }: Watchdog) => {
         const sdk = await client();
         // Not messages.create: it goes through the whole conversation, and then makes JSON of all of it again.
-        const sent = { body: Buffer.from(body), headers: JSON_BODY, stream: true, signal } as const;
+        const sent = { body: bytes, headers: JSON_BODY, stream: true, signal } as const;
         return run(() => sdk.post<Stream<RawMessageStreamEvent>>('/v1/messages', sent));
       };
       return runStream(options, call, open, reader);

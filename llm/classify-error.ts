@@ -27,6 +27,11 @@ const VERDICTS = {
   quota: ['failed', 'quota', "The account's credit or spending limit is used up: raise it, or choose another model."],
   bad_request: ['failed', 'bad_request', 'The request was not accepted as it is.'],
   context_too_long: ['failed', 'context_too_long', "The conversation no longer fits the model's context window."],
+  redirected: [
+    'failed',
+    'bad_response',
+    'Its address redirects to another one, and Odin sends keys and conversations nowhere but to the one that is set: set that other one as its base URL.',
+  ],
   unknown_model: ['failed', 'unknown_model', 'Check the name of the model and the base URL.'],
   refusal: ['failed', 'refusal', "The provider's policy refused this request."],
   rate_limit: ['transient', 'rate_limit', 'Too many requests or tokens at once.'],
@@ -107,6 +112,7 @@ function withoutStatus(error: ProviderError, streaming: boolean): keyof typeof V
   // In HTTP errors these words stand beside all sorts of statuses; alone in a stream they mean what they say.
   if (error.words.some((word) => word === 'invalid_request_error' || word === 'invalid_prompt')) return 'bad_request';
   if (error.fromServer) return 'server_error';
+  if (error.causes.includes(REDIRECT)) return 'redirected';
   if (error.causes.some((cause) => cause === 'UND_ERR_BODY_TIMEOUT' || cause === 'UND_ERR_HEADERS_TIMEOUT')) {
     return 'stalled_stream';
   }
@@ -141,11 +147,15 @@ export function withoutMarkup(text: string): string {
   return `${text.slice(0, start).trim()} a page of HTML, “${words.replace(/\s+/g, ' ').trim().slice(0, 120)}”.`.trim();
 }
 
+/** What fetch calls it, which gives it no code. */
+const REDIRECT = 'unexpected redirect';
+
 /** `fetch failed` says nothing; the code of the error below it does. */
 function causeCodes(cause: unknown): readonly string[] {
   const codes: string[] = [];
   for (let at = asRecord(cause), depth = 0; depth < 5; at = asRecord(at['cause']), depth += 1) {
     if (typeof at['code'] === 'string') codes.push(at['code']);
+    if (at['message'] === REDIRECT) codes.push(REDIRECT);
   }
   return codes;
 }

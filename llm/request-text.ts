@@ -98,7 +98,7 @@ interface Link {
 }
 
 const links = new WeakMap<ModelMessage, Link>();
-const firsts = new WeakMap<readonly ToolSpec[], { readonly of: string; readonly seal: string }>();
+const firsts = new WeakMap<readonly ToolSpec[], { readonly of: readonly string[]; readonly seal: string }>();
 
 /** `api`, the model and what stands before the messages are everything else that renders a message as it is. */
 export function startSeal(api: string, { model, system, tools }: ModelRequest): Seal {
@@ -121,9 +121,9 @@ export function startSeal(api: string, { model, system, tools }: ModelRequest): 
   };
 
   function firstSeal(): string {
-    const of = `${api}\n${model}\n${system}`;
+    const of = [api, model, system];
     const known = firsts.get(tools);
-    if (known?.of === of) return known.seal;
+    if (known?.of.every((part, i) => part === of[i])) return known.seal;
     const first = link(api, JSON.stringify([model, system, tools]));
     firsts.set(tools, { of, seal: first });
     return first;

@@ -45,9 +45,15 @@ const ODD_CHARS = 4_096;
 /** The watchdog of the call that is being made: a client serves many calls, and making one anew for each is dear. */
 const current = new AsyncLocalStorage<typeof globalThis.fetch>();
 
+/**
+ * A key and a conversation go to the address that was set and nowhere else; fetch itself would take most keys' headers along. A request that
+ * cannot be redirected is also not kept a second time while its answer is awaited.
+ */
+const STAYS = { redirect: 'error', window: null } as const;
+
 /** For the SDK: the global fetch, with every chunk noted by the watchdog of the call. */
 export const watchedFetch: typeof globalThis.fetch = (input, init) =>
-  (current.getStore() ?? globalThis.fetch)(input, init);
+  (current.getStore() ?? globalThis.fetch)(input, { ...init, ...STAYS });
 
 /** `clear`: when a request may leave. The SDK makes it ready meanwhile, and time counts from then on. */
 export function startWatchdog(caller: AbortSignal, limits: Limits, clear: Promise<unknown>): Watchdog {

@@ -44,8 +44,13 @@ export interface MarkPen {
 /** A line: session, id, number of the message, blanks. */
 const LINE = 80;
 
+/** One for all workspaces of this process: a worker with 500 tasks has 500 of them, and each would know every session of the home. */
+const tables = new Map<string, ReturnType<typeof openTable>>();
+
 export function openMarks(home: string): Marks {
-  const table = openTable(join(home, 'marks', 'table'));
+  const path = join(home, 'marks', 'table');
+  const table = tables.get(path) ?? openTable(path);
+  tables.set(path, table);
   return {
     read(sid) {
       const [, id = '', seq] = /^\S+ (\d+-\d+) (\d+) *\n$/.exec(table.read(sid) ?? '') ?? [];
@@ -159,7 +164,10 @@ function openTable(path: string) {
     names(): readonly string[] {
       try {
         if (!existsSync(path)) return [];
-        catchUp(openFile(constants.O_RDWR));
+        const from = openFile(constants.O_RDWR);
+        // Others take lines away too, and nobody is told.
+        forget();
+        catchUp(from);
         return [...places.keys()];
       } finally {
         closeFile();

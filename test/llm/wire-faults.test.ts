@@ -1,5 +1,8 @@
 // Every way in which an answer can fail to arrive, through the real SDKs over HTTP.
 
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import type { ScriptedAnswer } from '../../llm/scripted/script.ts';
 import type { ScriptedServer } from '../../llm/scripted/server.ts';
@@ -143,6 +146,29 @@ describe.each(MODEL_APIS)('$api', ({ api, open }) => {
     expect(failure).toMatchObject({ kind: 'transient', code: 'network' });
     expect(failure.message).toContain('ECONNREFUSED');
     expect(failed(await open(url).listModels(never()))).toMatchObject({ kind: 'transient', code: 'network' });
+  });
+
+  test('SAFETY 5: a server that redirects gets no key and no conversation sent elsewhere, and is told of', async () => {
+    await withServer(
+      () => ({ text: 'Stolen.' }),
+      async (elsewhere) => {
+        const redirecting = createServer((request, response) => {
+          response.writeHead(307, { location: `${elsewhere.url}${request.url}` }).end();
+        }).listen(0, '127.0.0.1');
+        await once(redirecting, 'listening');
+        try {
+          const { port } = redirecting.address() as AddressInfo;
+          const provider = open(`http://127.0.0.1:${port}`);
+          const failure = failed(await provider.stream(requestOf(ASK), { signal: never() }));
+          expect(failure).toMatchObject({ kind: 'failed', code: 'bad_response' });
+          expect(failure.message).toMatch(/unexpected redirect.* set that other one as its base URL/);
+          expect(failed(await provider.listModels(never()))).toMatchObject({ kind: 'failed', code: 'bad_response' });
+          expect(elsewhere.requests).toHaveLength(0);
+        } finally {
+          redirecting.close();
+        }
+      },
+    );
   });
 
   test('E9: pings keep a line open for its quiet time and no longer', async () => {

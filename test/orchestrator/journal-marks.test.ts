@@ -1,6 +1,6 @@
 // How far journals have come, on this machine's disk: one file that several processes write.
 
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { openMarks } from '../../orchestrator/journal-marks.ts';
@@ -9,8 +9,10 @@ import { tempHome } from '../support/redis.ts';
 
 test('DURABILITY 15.9: a mark is what was noted last, whichever process of the home noted it, and others stay as they are', async () => {
   const { home, remove } = await tempHome();
-  // Each opened on its own, as by two processes; both have looked before there was anything.
-  const [one, other] = [openMarks(home), openMarks(home)];
+  // By way of another name, as by another process, for one process has one table; both have looked before there was anything.
+  const elsewhere = `${home}-elsewhere`;
+  symlinkSync(home, elsewhere);
+  const [one, other] = [openMarks(home), openMarks(elsewhere)];
   const [shared, mine, theirs] = [ulid(), ulid(), ulid()];
   for (const marks of [one, other]) expect(marks.read(shared)).toBeNull();
   expect(one.list()).toEqual([]);
@@ -38,6 +40,7 @@ test('DURABILITY 15.9: a mark is what was noted last, whichever process of the h
 
   other.drop(shared);
   expect(openMarks(home).list().toSorted()).toEqual([mine, theirs].toSorted());
+  rmSync(elsewhere);
   await remove();
 });
 
