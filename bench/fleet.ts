@@ -65,6 +65,7 @@ export async function benchFleet(): Promise<BenchReport> {
     atMost(`one worker against two, ${PAIR.concurrency} tasks at a time`, one / two, 1 / 1.7, 'times'),
     atMost('a batch of small tasks against as many runs', batchMs / (runMs * SMALL_TASKS), 0.1, 'times'),
     atMost('memory of one more task at a time', perTask, 5, 'MB'),
+    atMost('memory of 500 tasks that wait, over one', many - few, 150, 'MB'),
     atMost('processor time of 500 tasks that wait', idle.at(-1) ?? 0, 1, '%'),
   ]);
 }

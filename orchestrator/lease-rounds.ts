@@ -4,11 +4,14 @@
 import type { OdinRedis } from './redis.ts';
 
 export interface LeaseRounds {
-  /** Calls it at every tick until what this returns is called. */
-  join(tick: () => void): () => void;
+  /** Calls it at every tick, with how many milliseconds late that one is, until what this returns is called. */
+  join(tick: Tick): () => void;
   /** Counts the lease's number up; false when that owner's id is not there any more. */
   renew(owner: string, id: string, beat: number): Promise<boolean>;
 }
+
+/** `now`: as performance.now() says. */
+type Tick = (now: number, lateMs: number) => void;
 
 interface Due {
   readonly owner: string;
@@ -29,7 +32,7 @@ export function leaseRounds(redis: OdinRedis, everyMs: number): LeaseRounds {
 }
 
 function createRounds(redis: OdinRedis, everyMs: number): LeaseRounds {
-  const ticks = new Set<() => void>();
+  const ticks = new Set<Tick>();
   let timer: NodeJS.Timeout | null = null;
   let due: Due[] = [];
 
@@ -49,12 +52,20 @@ function createRounds(redis: OdinRedis, everyMs: number): LeaseRounds {
     }
   };
 
+  const startTicking = (): NodeJS.Timeout => {
+    let tickedAt = performance.now();
+    return setInterval(() => {
+      const now = performance.now();
+      const lateMs = Math.round(now - tickedAt - everyMs);
+      tickedAt = now;
+      for (const tick of ticks) tick(now, lateMs);
+    }, everyMs).unref();
+  };
+
   return {
     join(tick) {
       ticks.add(tick);
-      timer ??= setInterval(() => {
-        for (const one of ticks) one();
-      }, everyMs).unref();
+      timer ??= startTicking();
       return () => {
         ticks.delete(tick);
         if (ticks.size > 0 || timer === null) return;

@@ -113,7 +113,6 @@ export async function takeLease(
   let renewedAt = sentAt;
   let renewing: Promise<void> | null = null;
   let state: 'ours' | 'doubted' | 'lost' | 'dropped' = 'ours';
-  let tickedAt = sentAt;
 
   const lose = (): void => {
     state = 'lost';
@@ -146,10 +145,7 @@ export async function takeLease(
   };
   const isStale = (): boolean => performance.now() - renewedAt > FENCE * leaseMs;
 
-  const tick = (): void => {
-    const now = performance.now();
-    const lateMs = Math.round(now - tickedAt - leaseMs / TICKS);
-    tickedAt = now;
+  const tick = (now: number, lateMs: number): void => {
     const wasStopped = lateMs > Math.min(LAG_MS, leaseMs / RENEWALS);
     if (wasStopped) events.log('the event loop was blocked, or the process was stopped', { forMs: lateMs });
     // Right after a stop the renewal tells; nothing new begins before it has.

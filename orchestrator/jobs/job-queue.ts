@@ -132,9 +132,10 @@ export async function openJobQueue<T>(handle: RedisHandle, options: JobQueueOpti
   };
 
   const watchLocks = (): void => {
-    for (const [id, own] of running) {
-      const quietMs = performance.now() - own.renewedAt;
-      if (quietMs > fenceMs) own.abort.abort(new Fenced(`The lock of job ${id} could not be renewed.`));
+    const now = performance.now();
+    for (const own of running.values()) {
+      const quietMs = now - own.renewedAt;
+      if (quietMs > fenceMs) own.abort.abort(new Fenced(`The lock of job ${own.job.id} could not be renewed.`));
       // BullMQ renews no more what one of its loops takes up while another is still about to put it back.
       else if (quietMs > OWN_RENEWAL * fenceMs) void renew(own).catch(onError);
     }
