@@ -11,6 +11,7 @@ import { killPoint } from '../shared/kill-point.ts';
 import { isMode, type Mode } from '../shared/modes.ts';
 import { Bug } from '../shared/outcome.ts';
 import { Fenced, type JournalPort } from '../shared/ports.ts';
+import { createAsking } from './asking.ts';
 import type { MarkPen } from './journal-marks.ts';
 import { encode } from './journal-read.ts';
 import { keys } from './keys.ts';
@@ -67,6 +68,7 @@ interface Queued {
 export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
   const session = keys.session(own.sid);
   const queued: Queued[] = [];
+  const askingAfter = createAsking(redis, own.ws, own.sid);
   let appended = 0;
   let sent = 0;
   let finished = false;
@@ -138,6 +140,7 @@ export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
     const entry = { id, text: encode(own.writer, event), settled: Promise.withResolvers<string>() };
     queued.push(entry);
     sending ??= sendAll();
+    askingAfter(event);
     return quiet(entry.settled.promise);
   };
 
@@ -173,7 +176,7 @@ export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
       killPoint('journal:finishing');
       const [verdict, next, mode] = await patiently(own.waits, () =>
         redis.odone(
-          [meta, log, inbox, changes, owners, workspace.pending, workspace.sessions],
+          [meta, log, inbox, changes, owners, workspace.pending, workspace.sessions, workspace.asking],
           [own.epoch, sent + 1, own.seq, own.sid, Date.now(), ...last.map((entry) => entry.text), text],
         ),
       ).catch((error: unknown) => {

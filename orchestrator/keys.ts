@@ -27,6 +27,8 @@ export const keys = {
     sessions: `${PREFIX}:ws:${ws}:sessions`,
     /** Set: sessions with messages that are not done. */
     pending: `${PREFIX}:ws:${ws}:pending`,
+    /** Set: sessions with a question that waits for its answer; a hint (asking.ts). */
+    asking: `${PREFIX}:ws:${ws}:asking`,
     /** Stream: requests to the owner, each deleted when its effect is journaled. */
     ctl: `${PREFIX}:ws:${ws}:ctl`,
     /** Hash: which process runs its turns, and a number that it counts up as long as it can: id, who, beat. */

@@ -133,7 +133,7 @@ return {append(KEYS[1], ARGV[1], tonumber(ARGV[2]), 3)}
 `;
 
 // odone: the last events of a message, and the session moves on.
-// KEYS meta, log, inbox, changes, owners of the host, ws pending, ws sessions
+// KEYS meta, log, inbox, changes, owners of the host, ws pending, ws sessions, ws asking
 // ARGV epoch, number of the first, seq, sid, now, event... (the last one is msg.done)
 // -> {'ok', next seq or 0, its mode or ''} | {'fenced'|'rewound'}
 const ODONE = `${APPEND}
@@ -151,6 +151,7 @@ else
   redis.call('HDEL', KEYS[4], seq .. ':m', seq .. ':p', seq .. ':x', seq .. ':s', seq .. ':l')
   redis.call('HDEL', KEYS[5], ARGV[4])
   redis.call('ZADD', KEYS[7], ARGV[5], ARGV[4])
+  redis.call('SREM', KEYS[8], ARGV[4])
   cursor = seq
 end
 local head = redis.call('XRANGE', KEYS[3], (cursor + 1) .. '-0', (cursor + 1) .. '-0')[1]
@@ -343,7 +344,7 @@ export const SCRIPTS = {
   oenq: { numberOfKeys: 5, lua: OENQ },
   oclaim: { numberOfKeys: 6, lua: OCLAIM },
   oappend: { numberOfKeys: 1, lua: OAPPEND },
-  odone: { numberOfKeys: 7, lua: ODONE },
+  odone: { numberOfKeys: 8, lua: ODONE },
   otitle: { numberOfKeys: 2, lua: OTITLE },
   ochange: { numberOfKeys: 3, lua: OCHANGE },
   oswap: { numberOfKeys: 3, lua: OSWAP },

@@ -1,5 +1,6 @@
 // Which sessions of a workspace may have changed, told by what their owner writes anyway: the sorted set of their last activity, which a
-// submission, a claim and an end move, and the set of those that have something to do. Two short commands, however many journals grow.
+// submission, a claim and an end move, the set of those that have something to do, and the set of those that ask something. Three short
+// commands, however many journals grow.
 
 import { keys } from '../keys.ts';
 import type { OdinRedis } from '../redis.ts';
@@ -16,6 +17,8 @@ export interface Changed {
   readonly moved: readonly string[];
   /** Those whose journals may be growing. */
   readonly pending: ReadonlySet<string>;
+  /** Those that seem to wait for an answer. */
+  readonly asking: ReadonlySet<string>;
   /** Those that were moved lately: what comes behind an end, such as a title, moves nothing. Of a wide reading alone. */
   readonly recent: readonly string[];
 }
@@ -26,16 +29,17 @@ const LATE_MS = 2_000;
 const SKEW_MS = 60_000;
 
 export function openSessionIndex(redis: OdinRedis, ws: string): SessionIndex {
-  const { sessions, pending } = keys.workspace(ws);
+  const { sessions, pending, asking } = keys.workspace(ws);
   const scores = new Map<string, string>();
   let newest = 0;
   return {
     async read(isWide) {
       // A score of a clock that is ahead must not hide what comes after it.
       const since = newest === 0 ? 0 : Math.min(newest, Date.now()) - (isWide ? SKEW_MS : LATE_MS);
-      const [scored, busy] = await Promise.all([
+      const [scored, busy, ask] = await Promise.all([
         redis.zrevrangebyscore(sessions, '+inf', String(since), 'WITHSCORES'),
         redis.smembers(pending),
+        redis.smembers(asking),
       ]);
       const moved: string[] = [];
       const recent: string[] = [];
@@ -47,7 +51,7 @@ export function openSessionIndex(redis: OdinRedis, ws: string): SessionIndex {
         scores.set(sid, score);
         moved.push(sid);
       }
-      return { moved, pending: new Set(busy), recent };
+      return { moved, pending: new Set(busy), asking: new Set(ask), recent };
     },
     forget: (sid) => void scores.delete(sid),
   };

@@ -1,6 +1,6 @@
 // Watches all sessions of a workspace from outside of the process that runs them. It reads and nothing else: no orchestrator knows of it.
-// One pass every so often asks the index which sessions have moved, reads the journals of those that somebody sees and folds them into
-// cards, and of the others a few and as many more as read-allowance.ts leaves room for, the one that waits longest first. So what it takes
+// One pass every so often asks the index which sessions have moved, reads the journals of those that somebody sees or that ask something
+// and folds them into cards, and of the others a few and as many more as read-allowance.ts leaves room for, the one that waits longest first. So what it takes
 // of the machine and of Redis has a bound, however much is journaled; idle sessions cost nothing but the first reading, archived ones are
 // known by their header, and with nobody who wants to know nothing is read.
 
@@ -102,6 +102,8 @@ const LIST_EVERY_MS = 30_000;
 /** Sessions in one round trip, and events of each. */
 const CHUNK = 32;
 const PAGE = 64;
+/** Of those that nobody looks at, what a pass reads however much the others have taken: all come to their turn. */
+const FEW = 8;
 /** Round trips in which one pass catches up with a session that somebody sees and that is far ahead. */
 const MOST_ROUNDS = 8;
 /** Archived ones whose costs one pass looks up. */
@@ -116,6 +118,9 @@ export function watchSessions(options: WatchOptions): SessionWatch {
   const allowance = createAllowance(everyMs);
   const entries = new Map<string, Entry>();
   const gone = new Map<string, number>();
+  /** Those with questions that wait, as far as it is read. */
+  const asked = new Set<string>();
+  const askedNow = new Set<string>();
   const looks = createSessionLooks();
   /** Whose journals may have grown since they were read, the one that waits longest first. */
   const unread = new Set<string>();
@@ -145,6 +150,7 @@ export function watchSessions(options: WatchOptions): SessionWatch {
   const drop = (sid: string): void => {
     if (!entries.delete(sid)) return;
     index.forget(sid);
+    asked.delete(sid);
     rev += 1;
     askedRev = rev;
     gone.set(sid, rev);
@@ -196,6 +202,7 @@ export function watchSessions(options: WatchOptions): SessionWatch {
   const takeAnswer = (sid: string, { meta, isRun, log }: Answer): void => {
     const entry = entries.get(sid);
     if (meta['ws'] === undefined) {
+      asked.delete(sid);
       // It has left for its file while somebody looked: what it did last is read there.
       if (entry && entry.summary.status !== 'archived') looks.forget(sid);
       return;
@@ -207,8 +214,10 @@ export function watchSessions(options: WatchOptions): SessionWatch {
     const fold = entry?.fold ?? createCardFold(rates);
     const before = fold.questions().length;
     if (log !== undefined) takeLog(sid, fold, log, isGuest);
-    const isAsked =
-      before !== fold.questions().length || (log ?? []).some(([, [, text = '']]) => text.includes('"perm.'));
+    const after = fold.questions().length;
+    if (after > 0 && !isGuest) asked.add(sid);
+    else asked.delete(sid);
+    const isAsked = before !== after || (log ?? []).some(([, [, text = '']]) => text.includes('"perm.'));
     const isRead = entry?.shown.isRead === true || (log !== undefined && log.length < PAGE);
     const isNews = (log ?? []).length > 0 || isRead !== entry?.shown.isRead;
     if (entry === undefined || isNews || !isSame(entry.summary, summary))
@@ -227,6 +236,16 @@ export function watchSessions(options: WatchOptions): SessionWatch {
       }
     }
     looks.tell(sid);
+  };
+
+  /** Of those whose questions are not what was read last; after a crash some may ask for long without a question, so all in turn. */
+  const askNow = (asking: ReadonlySet<string>): readonly string[] => {
+    const differ = asked.symmetricDifference(asking);
+    const fresh = differ.difference(askedNow);
+    if (fresh.size === 0) askedNow.clear();
+    const now = [...(fresh.size === 0 ? differ : fresh)].slice(0, CHUNK);
+    for (const sid of now) askedNow.add(sid);
+    return now;
   };
 
   /** What somebody has begun to look at: its state from the start of its newest message; of an archived one, also its card. */
@@ -279,7 +298,7 @@ export function watchSessions(options: WatchOptions): SessionWatch {
     await beginLooks();
     const isAlive = createRunners();
     const isWide = passes++ % SWEEP_PASSES === 0;
-    const { moved, pending, recent } = await index.read(isWide);
+    const { moved, pending, asking, recent } = await index.read(isWide);
     allowance.begin(pending.size === 0);
     const seen = new Set([...looks.sids(), ...(options.seen?.() ?? [])]);
     const changed = new Set([...moved, ...(isWide ? [...pending, ...recent] : [])]);
@@ -287,13 +306,13 @@ export function watchSessions(options: WatchOptions): SessionWatch {
     first ??= new Set(moved);
     answered = new Set();
     const isInSight = (sid: string): boolean => seen.has(sid) && (unread.has(sid) || looks.has(sid));
-    let near: readonly string[] = [...seen].filter(isInSight);
+    let near: readonly string[] = [...new Set([...[...seen].filter(isInSight), ...askNow(asking)])];
     for (let round = 0; near.length > 0 && round < MOST_ROUNDS; round++) near = await read(near, true, isAlive);
     for (const sid of near) unread.add(sid);
-    // One part at least, whatever is in sight has taken: a question may wait where nobody looks.
     for (let part = 0; unread.size > 0 && !stop.signal.aborted; part++) {
-      if (part > 0 && !allowance.isLeft() && performance.now() >= untilMs) break;
-      for (const sid of await read([...unread].slice(0, CHUNK), true, isAlive)) unread.add(sid);
+      const isFree = allowance.isLeft() || performance.now() < untilMs;
+      if (part > 0 && !isFree) break;
+      for (const sid of await read([...unread].slice(0, isFree ? CHUNK : FEW), true, isAlive)) unread.add(sid);
     }
     // What a list says of them all: how they stand, and how much waits.
     await read(

@@ -114,3 +114,60 @@ test('C5 O24: a question that waits where nobody looks is told, however much is 
     await close();
   }
 });
+
+test('C5 O24: of a thousand sessions that run, the one that asks is read at once, and its answer too', async () => {
+  const { handle, home, close } = await startTestRedis();
+  const redis = handle.client;
+  const inbox = inboxOf(redis, home);
+  const { asking } = keys.workspace(WS);
+  const crowd = Array.from({ length: 1_000 }, () => ulid());
+  const [shy] = crowd as [string];
+  for (const sid of crowd) await inbox.submit(ask(sid, 'hello'));
+  const { journal } = await claimed(redis, shy, 1);
+  // Passes come when the test says so, and none has time for more than it must read.
+  const watch = watchSessions({ redis, home, ws: WS, rates: NO_RATES, everyMs: 1, isWanted: () => false });
+  try {
+    await watch.catchUp(60_000);
+    expect(watch.isComplete()).toBe(true);
+    // From here on all seem to have moved, and the one that asks comes last.
+    for (const [i, sid] of crowd.entries()) await redis.zadd(keys.workspace(WS).sessions, Date.now() + 10_000 - i, sid);
+    const question = { id: 'q1', tool: 'ExecuteCommand', title: 'Run it?', detail: '', reasons: [], argsHash: 'h' };
+    void journal.append({ type: 'perm.ask', op: '1.1.1', question, at: Date.now() });
+    await journal.flushed();
+    // Crashes have left some in the set, more than one pass reads.
+    await redis.sadd(asking, ...crowd.slice(1, 100));
+    for (let pass = 0; watch.questions().length === 0 && pass < 4; pass++) await watch.catchUp(0);
+    expect(watch.questions()).toMatchObject([{ id: 'q1', sid: shy }]);
+
+    void journal.append({
+      type: 'perm.answer',
+      op: '1.1.1',
+      questionId: 'q1',
+      decision: 'allow',
+      by: 'user',
+      at: Date.now(),
+    });
+    await journal.flushed();
+    expect(await redis.sismember(asking, shy)).toBe(0);
+    for (let pass = 0; watch.questions().length > 0 && pass < 4; pass++) await watch.catchUp(0);
+    expect(watch.questions()).toEqual([]);
+  } finally {
+    await watch.close();
+    await close();
+  }
+});
+
+test('C5 O24: the end of a message takes its session out of those that ask, whatever became of its questions', async () => {
+  const { handle, home, close } = await startTestRedis();
+  const redis = handle.client;
+  const sid = ulid();
+  await inboxOf(redis, home).submit(ask(sid, 'hello'));
+  const { journal } = await claimed(redis, sid, 1);
+  const question = { id: 'q1', tool: 'ExecuteCommand', title: 'Run it?', detail: '', reasons: [], argsHash: 'h' };
+  void journal.append({ type: 'perm.ask', op: '1.1.1', question, at: Date.now() });
+  await journal.flushed();
+  expect(await redis.smembers(keys.workspace(WS).asking)).toEqual([sid]);
+  await journal.finish(done(1));
+  expect(await redis.smembers(keys.workspace(WS).asking)).toEqual([]);
+  await close();
+});
