@@ -1,6 +1,6 @@
-// What a dashboard that is looked at costs the process that runs the turns, and the Redis that both use: the same messages without one, with
-// one and a reader of it, and with its page in Chromium on the same processors, in turns in the same run. What a dashboard does itself is
-// told apart from what its reader does, who would be elsewhere.
+// What a dashboard that is looked at costs the process that runs the turns, and the Redis that both use: the same messages with one and a
+// reader of it, or its page in Chromium on the same processors; with that dashboard standing still; and with it standing still and another
+// process that takes as much of a processor and has nothing to do with Odin (busy-process.ts). In turns, in the same process.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,59 +18,64 @@ import { ok } from '../shared/outcome.ts';
 import type { ModelProvider } from '../shared/ports.ts';
 import { hasBrowser, openBrowser } from '../test/support/browser.ts';
 import { type BenchServer, startServer } from './dashboard-server.ts';
-import { median } from './report.ts';
 
 /** Fewer than those above which the oldest leave Redis: that would be measured too. */
 const SESSIONS = 150;
-const MESSAGES = 40;
+/** Of each session in one stretch. */
+const MESSAGES = 12;
+/** Of each kind in a round. */
+const STRETCHES = 8;
 const MODEL_MS = 5;
 
-/** Nobody; a reader of the list and of one session; the page in a browser on this machine. */
-const WATCHERS = ['nobody', 'reader', 'page'] as const;
+/** A reader of the list and of one session; the page in a browser on this machine. */
+const WATCHERS = ['reader', 'page'] as const;
 type Watcher = (typeof WATCHERS)[number];
 
-export interface Turn {
-  /** Milliseconds of the whole, for each message. */
+/** Milliseconds for each message. */
+export interface Stretch {
   readonly wholeMs: number;
-  /** Of the orchestrator, of Redis and of the dashboard, for each message. */
+  /** Processor time of the orchestrator, of Redis and of the dashboard. */
   readonly ownMs: number;
   readonly redisMs: number;
   readonly serverMs: number;
 }
 
-/** Of each kind of watcher one run a round, in the order of the rounds. Empty: there is no browser. */
-export type Cost = Readonly<Record<Watcher, readonly Turn[]>>;
+const KINDS = ['watched', 'busy', 'alone'] as const;
+type Kind = (typeof KINDS)[number];
 
-/** A round before them only warms up. */
-export async function measureCost(rounds: number): Promise<Cost> {
-  const runs: Record<Watcher, Turn[]> = { nobody: [], reader: [], page: [] };
-  const watchers = WATCHERS.filter((watcher) => watcher !== 'page' || hasBrowser);
-  await run('nobody');
+/** One stretch of each kind, one after the other. */
+type Group = Readonly<Record<Kind, Stretch>>;
+
+/** Empty: there is no browser. */
+export type Cost = Readonly<Record<Watcher, readonly Group[]>>;
+
+export async function measureCost(rounds: number, watchers: readonly Watcher[] = WATCHERS): Promise<Cost> {
+  const groups: Record<Watcher, Group[]> = { reader: [], page: [] };
   for (let round = 0; round < rounds; round++) {
-    // In another order each time, so that none is always the one after the heaviest.
-    for (let i = 0; i < watchers.length; i++) {
-      const watcher = watchers[(i + round) % watchers.length] ?? 'nobody';
-      runs[watcher].push(await run(watcher));
-    }
+    for (const watcher of watchers)
+      if (watcher === 'reader' || hasBrowser) groups[watcher].push(...(await run(watcher)));
   }
-  return runs;
+  return groups;
 }
 
-/** Of all rounds. */
-export const middle = (turns: readonly Turn[], figure: keyof Turn): number | null =>
-  median(turns.map((turn) => turn[figure]));
+/** The mean of all stretches of a kind. */
+export const middle = (groups: readonly Group[], kind: Kind, figure: keyof Stretch): number | null =>
+  mean(groups.map((group) => group[kind][figure]));
 
-/**
- * What a watched run takes of this, over the run of the same round that nobody watches: the median of all rounds, and how far they are apart.
- * A machine that is faster in one minute than in the next is the same for both.
- */
-export function timesOf(cost: Cost, watcher: Watcher, figure: keyof Turn) {
-  const times = cost[watcher].map((turn, round) => turn[figure] / (cost.nobody[round]?.[figure] ?? Number.NaN));
-  return { times: median(times), spread: Math.max(...times) - Math.min(...times) };
+/** What a stretch of one kind takes, over the one of another beside it: the mean of all groups, and its standard error. */
+export function timesOf(groups: readonly Group[], figure: keyof Stretch, kind: Kind, over: Kind) {
+  const times = groups.map((group) => group[kind][figure] / group[over][figure]);
+  const middle = mean(times);
+  if (middle === null) return { times: null, error: null };
+  const squares = times.reduce((sum, one) => sum + (one - middle) ** 2, 0);
+  return { times: middle, error: Math.sqrt(squares / (times.length - 1) / times.length) };
 }
 
-/** A home of its own each time, so that the one has no more sessions than the other. */
-async function run(watcher: Watcher): Promise<Turn> {
+const mean = (values: readonly number[]): number | null =>
+  values.length === 0 ? null : values.reduce((a, b) => a + b, 0) / values.length;
+
+/** A home of its own each time: a session that has had thousands of messages is another thing to run. */
+async function run(watcher: Watcher): Promise<readonly Group[]> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'odin-bench-cost-')));
   const [home, cwd] = [join(folder, 'home'), join(folder, 'project')];
   mkdirSync(cwd);
@@ -79,39 +84,69 @@ async function run(watcher: Watcher): Promise<Turn> {
   const owner = await openOdin({ cwd, home, models: models() });
   const sids = Array.from({ length: SESSIONS }, () => owner.newSession());
   const { pending } = keys.workspace(workspaceId(owner.root, handle.scope));
-  const message = async (n: number, to: readonly string[]): Promise<unknown> =>
-    Promise.all(to.map((sid) => owner.submit(sid, { mode: 'ask', body: `message ${n}` })));
+  const message = async (): Promise<unknown> =>
+    Promise.all(sids.map((sid) => owner.submit(sid, { mode: 'ask', body: 'What is new?' })));
   // Every session is there when the watching begins.
-  await message(1, sids);
+  await message();
   await allDone(handle.client, pending);
-  const server = watcher === 'nobody' ? null : await startServer(home, cwd);
-  const leave = server === null ? async () => {} : await watch(watcher, server, sids);
-  // Also without one: what this process does when it rests is done before the count begins.
-  await delay(SETTLE_MS);
-  try {
+  const server = await startServer(home, cwd);
+  const leave = await watch(watcher, server, sids);
+  let busy: ChildProcess | null = null;
+  const stretch = async (kind: Kind): Promise<Stretch> => {
+    process.kill(server.pid, kind === 'watched' ? 'SIGCONT' : 'SIGSTOP');
+    busy?.kill(kind === 'busy' ? 'SIGCONT' : 'SIGSTOP');
+    // What has come together meanwhile is read first: it is of the other kind.
+    await delay(SETTLE_MS);
     const before = await spent(handle.client, server);
     const since = performance.now();
-    for (let n = 2; n <= 1 + MESSAGES; n++) await message(n, sids);
+    for (let n = 0; n < MESSAGES; n++) await message();
     await allDone(handle.client, pending);
-    const seconds = (performance.now() - since) / 1000;
+    const wholeMs = performance.now() - since;
     const after = await spent(handle.client, server);
-    const messages = SESSIONS * MESSAGES;
+    const each = (ms: number): number => ms / (SESSIONS * MESSAGES);
     return {
-      wholeMs: (1000 * seconds) / messages,
-      ownMs: (after.ownMs - before.ownMs) / messages,
-      redisMs: (after.redisMs - before.redisMs) / messages,
-      serverMs: (after.serverMs - before.serverMs) / messages,
+      wholeMs: each(wholeMs),
+      ownMs: each(after.ownMs - before.ownMs),
+      redisMs: each(after.redisMs - before.redisMs),
+      serverMs: each(after.serverMs - before.serverMs),
     };
+  };
+  const letGo = () => process.kill(server.pid, 'SIGCONT');
+  process.once('exit', letGo);
+  try {
+    // To warm up, and to see what the other process is to take.
+    await stretch('alone');
+    const { serverMs, wholeMs } = await stretch('watched');
+    busy = await startBusy((100 * serverMs) / wholeMs);
+    const groups: Group[] = [];
+    for (let i = 0; i < STRETCHES; i++) {
+      const group: Partial<Record<Kind, Stretch>> = {};
+      // In another order each time, so that what grows with each of them is the same for all.
+      const order = KINDS.map((_, at) => KINDS[(i + at) % KINDS.length] ?? 'alone');
+      for (const kind of i % 2 === 0 ? order : order.reverse()) group[kind] = await stretch(kind);
+      groups.push(group as Group);
+    }
+    return groups;
   } finally {
+    process.off('exit', letGo);
+    busy?.kill('SIGKILL');
     try {
+      letGo();
       await leave();
+      await server.stop();
     } finally {
-      await server?.stop();
       await owner.close();
       await handle.close();
       rmSync(folder, { recursive: true, force: true });
     }
   }
+}
+
+async function startBusy(ms: number): Promise<ChildProcess> {
+  const script = fileURLToPath(new URL('busy-process.ts', import.meta.url));
+  const child = spawn(process.execPath, [script, String(ms)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  return child;
 }
 
 /** Returns what ends it. Resolves when the watching is under way. */
@@ -133,7 +168,6 @@ async function watch(watcher: Watcher, server: BenchServer, sids: readonly strin
   return () => ended(reader);
 }
 
-/** What was there before is read. */
 const SETTLE_MS = 2_000;
 
 async function ended(child: ChildProcess): Promise<void> {
@@ -143,14 +177,14 @@ async function ended(child: ChildProcess): Promise<void> {
   await exit;
 }
 
-async function spent(redis: OdinRedis, server: BenchServer | null) {
+async function spent(redis: OdinRedis, server: BenchServer) {
   const { user, system } = process.cpuUsage();
   const info = await redis.info('cpu');
   const seconds = ['user', 'sys'].map((kind) => Number(new RegExp(`^used_cpu_${kind}:(\\S+)`, 'm').exec(info)?.[1]));
   return {
     ownMs: (user + system) / 1000,
     redisMs: 1000 * seconds.reduce((a, b) => a + b, 0),
-    serverMs: server === null ? 0 : 1000 * cpuOf(server.pid),
+    serverMs: 1000 * cpuOf(server.pid),
   };
 }
 

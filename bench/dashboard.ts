@@ -93,6 +93,8 @@ async function measure(
   const sorted = delays.toSorted((a, b) => a - b);
   const p95 = sorted[Math.floor(sorted.length * 0.95)] ?? null;
   const peak = Math.max(...sizes) / 1e6;
+  const readerOver = (figure: 'wholeMs' | 'ownMs', over: 'alone' | 'busy') =>
+    timesOf(cost.reader, figure, 'watched', over).times;
   const none = hasBrowser ? undefined : 'there is no browser';
   return report(
     'dashboard',
@@ -110,23 +112,33 @@ async function measure(
       atMost('time that 10,000 events take to be journaled', 10_000 / rate, 1.05, 's'),
       atMost('input to next frame, p95', p95, 100, 'ms', none),
       atMost('server, most memory', peak, 150, 'MB'),
-      atMost('time for a message, with a reader', timesOf(cost, 'reader', 'wholeMs').times, 1.05, 'times'),
-      atMost('orchestrator’s processor time, with a reader', timesOf(cost, 'reader', 'ownMs').times, 1.05, 'times'),
+      atMost('time for a message, with a reader, beside nothing', readerOver('wholeMs', 'alone'), 1.05, 'times'),
+      atMost(
+        'time for a message, with a reader, beside a busy neighbour',
+        readerOver('wholeMs', 'busy'),
+        1.05,
+        'times',
+      ),
+      atMost('orchestrator’s processor time, beside a busy neighbour', readerOver('ownMs', 'busy'), 1.05, 'times'),
     ],
   );
 }
 
-/** What a watched run takes, over one that nobody watches; each row's ratio is of medians, its goal the median of ratios. */
+/** What a watched stretch takes, over one that nobody watches and over one with a neighbour that takes as much and reads nothing. */
 const costRows = (how: string, watcher: 'reader' | 'page', cost: Cost): readonly Figure[] => {
-  if (cost[watcher].length === 0) return [];
+  const groups = cost[watcher];
+  if (groups.length === 0) return [];
   const row = (name: string, figure: 'wholeMs' | 'ownMs' | 'redisMs'): readonly Figure[] => {
-    const { times, spread } = timesOf(cost, watcher, figure);
-    const [odin, floor] = [middle(cost[watcher], figure), middle(cost.nobody, figure)];
-    return [
-      { name: `${name} a message, ${how}`, unit: 'ms', odin, floor },
-      { name: '  the same, round by round', unit: 'times', odin: times, floor: null },
-      { name: '  rounds apart', unit: 'times', odin: spread, floor: null },
-    ];
+    const odin = middle(groups, 'watched', figure);
+    return (['alone', 'busy'] as const).flatMap((over) => {
+      const { times, error } = timesOf(groups, figure, 'watched', over);
+      const beside = over === 'alone' ? 'nothing' : 'a busy neighbour';
+      return [
+        { name: `${name} a message, ${how}, beside ${beside}`, unit: 'ms', odin, floor: middle(groups, over, figure) },
+        { name: '  mean of all', unit: 'times', odin: times, floor: null },
+        { name: '  standard error', unit: 'times', odin: error, floor: null },
+      ];
+    });
   };
   return [
     ...row('time for', 'wholeMs'),
@@ -135,7 +147,7 @@ const costRows = (how: string, watcher: 'reader' | 'page', cost: Cost): readonly
     {
       name: `processor of the dashboard for a message, ${how}`,
       unit: 'ms',
-      odin: middle(cost[watcher], 'serverMs'),
+      odin: middle(groups, 'watched', 'serverMs'),
       floor: null,
     },
   ];

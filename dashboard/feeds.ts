@@ -149,7 +149,7 @@ export function createFeeds(deps: {
       const offWatch = watchOne(stream, sid, () => leave.abort());
       // All that one event of the journal gives comes in one turn of the event loop, so that a message never ends within it.
       try {
-        for await (const event of odin.follow(sid, { from, signal })) {
+        for await (const event of odin.follow(sid, { from, gatherMs: TIMELINE_MS, signal })) {
           gathered.push(event);
           due ??= later(sentAt + TIMELINE_MS - performance.now(), signal)
             .then(async () => {

@@ -1,6 +1,6 @@
 // Turns what an SDK throws into a Failure (codes: shared/ports.ts). Reads status, type and code, which both SDKs carry
-// under the same names, so that this file needs neither SDK. Words are matched for one case only: a prompt that is too
-// long, which several servers say in words alone. Keys never get out.
+// under the same names, so that this file needs neither SDK. Words are matched for two cases only: a prompt that is too
+// long, which several servers say in words alone, and a redirect, which fetch says in words alone. Keys never get out.
 
 import { type Failure, type FailureKind, fail } from '../shared/outcome.ts';
 

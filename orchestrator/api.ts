@@ -189,9 +189,13 @@ export interface Odin {
   keepImage(picture: string | PastedImage, model: string | null): Promise<ImageRef>;
   /**
    * Events of a session from `from` on (an event id, '0' = all, '$' = what comes from now on), the journal's and the live stream's, in
-   * order, without gaps or doubles in the journal's part. Ends when the signal aborts.
+   * order, without gaps or doubles in the journal's part. Ends when the signal aborts. `gatherMs`: who follows from another process than the
+   * owner's takes what comes so long after an event together, and costs Redis the less.
    */
-  follow(sid: string, options: { readonly from?: string; readonly signal: AbortSignal }): AsyncIterable<StreamEvent>;
+  follow(
+    sid: string,
+    options: { readonly from?: string; readonly gatherMs?: number; readonly signal: AbortSignal },
+  ): AsyncIterable<StreamEvent>;
   /**
    * A new session that goes on from an event of another, or from the end of one of its messages (`at`: an event's id or a message's
    * number). Throws UserError when there is no such session or event. Files in the project stay as they are.

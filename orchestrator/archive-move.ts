@@ -113,7 +113,7 @@ async function moveOut(
   const verdict = await redis.oremove(
     [
       ...[session.meta, session.log, session.inbox, session.changes, session.mids, session.live],
-      ...[keys.workspace(ws).sessions, keys.workspace(ws).pending, keys.owners(hostname())],
+      ...[keys.workspace(ws).sessions, keys.workspace(ws).pending, keys.owners(hostname()), keys.workspace(ws).asking],
     ],
     [sid, lastId, written.entries.length, header.seq, header.epoch, Object.keys(numbers).length],
   );

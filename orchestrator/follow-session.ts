@@ -14,6 +14,8 @@ import type { RedisHandle } from './redis.ts';
 export interface FollowOptions {
   readonly from: string;
   readonly signal: AbortSignal;
+  /** What comes so long after an event is taken together with it. Absent: all comes at once. */
+  readonly gatherMs?: number;
   /** Price what is followed. Absent: costs and windows are unknown. */
   readonly rates?: Rates;
 }
@@ -24,7 +26,7 @@ export function followFromRedis(
   source: JournalSource,
   blobs: Blobs,
   sid: string,
-  { from, signal, rates }: FollowOptions,
+  { from, gatherMs = 0, signal, rates }: FollowOptions,
 ): AsyncIterable<StreamEvent> {
   const start = from === '$' ? newestId(source, sid) : Promise.resolve(from);
   start.catch(() => {});
@@ -36,7 +38,7 @@ export function followFromRedis(
       yield* view.journaled(id, await inline(blobs, event));
       after = id;
     }
-    for await (const item of followLog(handle, sid, after, signal)) {
+    for await (const item of followLog(handle, sid, after, signal, gatherMs)) {
       if (item.kind === 'live') yield* view.live(item.event, Date.now());
       else if (item.kind === 'lost') yield* lostView(view, item.event);
       else yield* view.journaled(item.id, await inline(blobs, item.event));

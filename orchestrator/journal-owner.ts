@@ -68,7 +68,7 @@ interface Queued {
 export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
   const session = keys.session(own.sid);
   const queued: Queued[] = [];
-  const askingAfter = createAsking(redis, own.ws, own.sid);
+  const asking = createAsking(redis, own.ws, own.sid);
   let appended = 0;
   let sent = 0;
   let finished = false;
@@ -140,7 +140,8 @@ export function ownedJournal(redis: OdinRedis, own: Ownership): SessionJournal {
     const entry = { id, text: encode(own.writer, event), settled: Promise.withResolvers<string>() };
     queued.push(entry);
     sending ??= sendAll();
-    askingAfter(event);
+    // Not before it is durable, for it may be refused; not beside the end, which takes the session out.
+    if (asking.take(event)) void quiet(entry.settled.promise.then(() => (finished ? undefined : asking.tell())));
     return quiet(entry.settled.promise);
   };
 

@@ -1,6 +1,7 @@
 // Reading a session's journal: at once, or as it grows together with the live stream. Readers need no lock and no owner:
 // the stream is ordered, complete and append-only, so whoever comes late reads from the id he has.
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { type EventOf, JOURNAL_VERSION, type JournalEvent, type Journaled, type LiveEvent } from '../shared/events.ts';
 import type { JsonObject } from '../shared/json.ts';
 import { Bug } from '../shared/outcome.ts';
@@ -66,6 +67,7 @@ export async function* followLog(
   sid: string,
   fromId: string,
   signal: AbortSignal,
+  gatherMs = 0,
 ): AsyncGenerator<Followed, void, undefined> {
   const { log, live } = keys.session(sid);
   const [newest, newestLive] = await Promise.all([
@@ -86,6 +88,8 @@ export async function* followLog(
       lastId = journaled.at(-1)?.[0] ?? lastId;
       lastLive = shown.at(-1)?.[0] ?? lastLive;
       yield* merge(journaled.map(decode), shown);
+      // Far behind it goes on at once.
+      if (gatherMs > 0 && journaled.length < PAGE) await delay(gatherMs, undefined, { signal });
     }
   } catch (error) {
     if (!signal.aborted) throw error;

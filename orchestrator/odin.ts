@@ -79,10 +79,10 @@ function facade(world: World, ownership: Ownership): Odin {
       const { keepImage } = await import('./images.ts');
       return keepImage(blobs, picture);
     },
-    follow: (sid, { from = '0', signal }) =>
+    follow: (sid, { from = '0', gatherMs = 0, signal }) =>
       ownership.owned()
         ? followOwn(sourceOf(world), blobs, bus, sid, { from, signal, rates: world.models })
-        : followFromRedis(handle, sourceOf(world), blobs, sid, { from, signal, rates: world.models }),
+        : followFromRedis(handle, sourceOf(world), blobs, sid, { from, gatherMs, signal, rates: world.models }),
     async fork(sid, at) {
       const { title = '' } = (await inbox.sessions()).find((session) => session.sid === sid) ?? {};
       await inbox.head(sid);

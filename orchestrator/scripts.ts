@@ -276,7 +276,7 @@ return 'ok'
 `;
 
 // oremove: a session whose archive is whole leaves, unless anything about it has changed since it was read, waits or runs.
-// KEYS meta, log, inbox, changes, mids, live, ws sessions, ws pending, owners of the host
+// KEYS meta, log, inbox, changes, mids, live, ws sessions, ws pending, owners of the host, ws asking
 // ARGV sid, last id of the log, number of its events, seq, epoch, number of client ids
 // -> 'ok' | 'changed' | 'gone'
 const OREMOVE = `
@@ -290,6 +290,7 @@ if redis.call('SISMEMBER', KEYS[8], ARGV[1]) == 1 then return 'changed' end
 for i = 1, 6 do redis.call('DEL', KEYS[i]) end
 redis.call('ZREM', KEYS[7], ARGV[1])
 redis.call('HDEL', KEYS[9], ARGV[1])
+redis.call('SREM', KEYS[10], ARGV[1])
 return 'ok'
 `;
 
@@ -352,7 +353,7 @@ export const SCRIPTS = {
   orevive: { numberOfKeys: 1, lua: OREVIVE },
   orewound: { numberOfKeys: 1, lua: OREWOUND },
   oinstall: { numberOfKeys: 6, lua: OINSTALL },
-  oremove: { numberOfKeys: 9, lua: OREMOVE },
+  oremove: { numberOfKeys: 10, lua: OREMOVE },
   oname: { numberOfKeys: 1, lua: ONAME },
   oleave: { numberOfKeys: 2, lua: OLEAVE },
   olease: { numberOfKeys: 2, lua: OLEASE },

@@ -32,6 +32,8 @@ const TAKEN_OVER = 'somebody else has taken the task over.';
 
 interface Running {
   readonly bid: string;
+  /** It has no result yet. */
+  isOpen: boolean;
   readonly cancelled: AbortController;
 }
 
@@ -111,7 +113,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<JobRunne
       return 'done';
     }
     if (claim.status !== 'ok') return refuse(jobId, `its task is ${claim.status}: it was used before.`);
-    const own: Running = { bid, cancelled: new AbortController() };
+    const own: Running = { bid, isOpen: true, cancelled: new AbortController() };
     over.delete(bid);
     const ended = host.begin();
     running.add(own);
@@ -128,6 +130,7 @@ export async function startBatchRunner(options: RunnerOptions): Promise<JobRunne
         return crashed(task, error);
       });
       const verdict = await store.finish(bid, end.result, claim.epoch, end.patch);
+      own.isOpen = false;
       if (verdict === 'fenced') return refuse(jobId, TAKEN_OVER);
       host.count();
       cleanUp(bid, end, verdict === 'last');
@@ -182,12 +185,12 @@ export async function startBatchRunner(options: RunnerOptions): Promise<JobRunne
 
   const countOf = (bid: string): number => {
     let count = 0;
-    for (const one of running) if (one.bid === bid) count += 1;
+    for (const one of running) if (one.bid === bid && one.isOpen) count += 1;
     return count;
   };
 
   const giveBack = async (bid: string): Promise<void> => {
-    if (countOf(bid) > 0) return;
+    if ([...running].some((one) => one.bid === bid)) return;
     const allowance = allowances.get(bid);
     allowances.delete(bid);
     await allowance?.close();

@@ -1,6 +1,6 @@
-// How much a watch may take of the machine and the Redis that it shares with the process that runs the turns: a few per cent of one
-// processor while that one works, more while it does not. Counted is the processor time of the reading alone, which neither a wait nor
-// other work of the process changes; on a machine that is slow, or busy, as much is read as it allows.
+// How much a watch may take of the machine and the Redis that it shares with the process that runs the turns: one per cent of a processor
+// while that one works, more while it does not. Counted is the processor time of the reading alone, which neither a wait nor other work of
+// the process changes; on a machine that is slow, or busy, as much is read as it allows. What somebody sees is read whole, less often.
 
 export interface Allowance {
   /** A pass begins; `isQuiet`: nothing runs or waits that it could delay. */
@@ -16,7 +16,7 @@ export interface Allowance {
 /** For each moment of the reading: answers are also made in Redis, taken off the line, thrown away, and told to the pages. */
 const OVERHEAD = 3;
 /** Parts of one processor. */
-const WORKING_SHARE = 0.03;
+const WORKING_SHARE = 0.01;
 const QUIET_SHARE = 0.25;
 /** The longest rest, in periods. */
 const MOST_REST = 7;

@@ -1,8 +1,8 @@
 // Watches all sessions of a workspace from outside of the process that runs them. It reads and nothing else: no orchestrator knows of it.
 // One pass every so often asks the index which sessions have moved, reads the journals of those that somebody sees or that ask something
-// and folds them into cards, and of the others a few and as many more as read-allowance.ts leaves room for, the one that waits longest first. So what it takes
-// of the machine and of Redis has a bound, however much is journaled; idle sessions cost nothing but the first reading, archived ones are
-// known by their header, and with nobody who wants to know nothing is read.
+// and folds them into cards, and of the others a few and as many more as read-allowance.ts leaves room for, the one that waits longest
+// first. So what it takes of the machine and of Redis has a bound, however much is journaled; idle sessions cost nothing but the first
+// reading, archived ones are known by their header, and with nobody who wants to know nothing is read.
 
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -120,6 +120,7 @@ export function watchSessions(options: WatchOptions): SessionWatch {
   const gone = new Map<string, number>();
   /** Those with questions that wait, as far as it is read. */
   const asked = new Set<string>();
+  /** Read for what they ask, the one that waits longest for it first. */
   const askedNow = new Set<string>();
   const looks = createSessionLooks();
   /** Whose journals may have grown since they were read, the one that waits longest first. */
@@ -241,9 +242,10 @@ export function watchSessions(options: WatchOptions): SessionWatch {
   /** Of those whose questions are not what was read last; after a crash some may ask for long without a question, so all in turn. */
   const askNow = (asking: ReadonlySet<string>): readonly string[] => {
     const differ = asked.symmetricDifference(asking);
-    const fresh = differ.difference(askedNow);
-    if (fresh.size === 0) askedNow.clear();
-    const now = [...(fresh.size === 0 ? differ : fresh)].slice(0, CHUNK);
+    for (const sid of askedNow) if (!differ.has(sid)) askedNow.delete(sid);
+    const now = [...differ.difference(askedNow), ...askedNow].slice(0, CHUNK);
+    // To the end of the line.
+    for (const sid of now) askedNow.delete(sid);
     for (const sid of now) askedNow.add(sid);
     return now;
   };
@@ -396,8 +398,11 @@ export function watchSessions(options: WatchOptions): SessionWatch {
 
 type Alive = (owner: string | null | undefined) => boolean;
 
-const openIn = ({ summary: { sid }, fold }: Entry): OpenQuestion[] =>
-  fold.questions().map(({ op, question, at }) => ({ ...(question satisfies Question), sid, op, askedAt: at }));
+/** A message that has ended asks nothing: of an archived session, its end may not have been read here. */
+const openIn = ({ summary: { sid, status }, fold }: Entry): OpenQuestion[] =>
+  status === 'archived'
+    ? []
+    : fold.questions().map(({ op, question, at }) => ({ ...(question satisfies Question), sid, op, askedAt: at }));
 
 const isSame = (a: SessionSummary, b: SessionSummary): boolean =>
   a.updatedAt === b.updatedAt && a.status === b.status && a.queued === b.queued && a.messages === b.messages;

@@ -164,9 +164,13 @@ test('C5 O24: the end of a message takes its session out of those that ask, what
   await inboxOf(redis, home).submit(ask(sid, 'hello'));
   const { journal } = await claimed(redis, sid, 1);
   const question = { id: 'q1', tool: 'ExecuteCommand', title: 'Run it?', detail: '', reasons: [], argsHash: 'h' };
-  void journal.append({ type: 'perm.ask', op: '1.1.1', question, at: Date.now() });
+  // A subagent's.
+  const asks = { type: 'perm.ask', op: '1.1.1', question, at: Date.now() } as const;
+  void journal.append({ type: 'agent.ev', aid: 'a1', event: asks, at: Date.now() });
   await journal.flushed();
   expect(await redis.smembers(keys.workspace(WS).asking)).toEqual([sid]);
+  // One that travels with the end is over with it.
+  void journal.append({ ...asks, question: { ...question, id: 'q2' } });
   await journal.finish(done(1));
   expect(await redis.smembers(keys.workspace(WS).asking)).toEqual([]);
   await close();
