@@ -186,7 +186,10 @@ test('O4: a Redis that comes back without events it had acknowledged stops the t
   await expect(journal.append(update(1, 'c'))).rejects.toThrow(/has lost events/);
 });
 
-test('O4: a follower sees the journal whole and in order, and live text where it belongs', async () => {
+test.each([
+  ['at once', 0],
+  ['in larger pieces', 30],
+])('O4: a follower sees the journal whole and in order, and live text where it belongs, %s', async (_how, gatherMs) => {
   const sid = await sessionWith(1);
   const { journal } = await claimed(client, sid, 1);
   const live = openLiveStream(client, sid, () => journal.lastId);
@@ -197,7 +200,7 @@ test('O4: a follower sees the journal whole and in order, and live text where it
     entry.kind === 'live' ? `live ${'delta' in entry.event ? entry.event.delta : ''}` : entry.event.type;
   const enough = Promise.withResolvers<void>();
   const following = (async () => {
-    for await (const entry of followLog(redis.handle, sid, '0', abort.signal)) {
+    for await (const entry of followLog(redis.handle, sid, '0', abort.signal, gatherMs)) {
       seen.push(read(entry));
       if (seen.length === 2) enough.resolve();
       if (entry.kind === 'journal' && entry.event.type === 'msg.done') abort.abort();
