@@ -11,17 +11,25 @@ const AGAIN_MS = 300;
 /** Offers each plan once: by the number of its message. */
 export function createPlanOffer(desk: Desk): () => void {
   let offered = '';
-  const offer = (): void => {
+  /** Null: there is none, or not now. */
+  const due = (): string | null => {
     const { ended } = desk.session.view();
-    if (ended?.mode !== 'plan' || ended.status !== 'completed') return;
+    if (ended?.mode !== 'plan' || ended.status !== 'completed' || desk.editor.getText() !== '') return null;
     const plan = `${desk.session.sid()}.${ended.seq}`;
-    if (plan === offered || desk.session.queue().length > 0 || desk.editor.getText() !== '') return;
+    return plan === offered ? null : plan;
+  };
+  const offer = async (): Promise<void> => {
+    if (due() === null) return;
+    // What the screen knows of the queue may be from before this message began.
+    await desk.session.refreshQueue();
+    const plan = due();
+    if (plan === null || desk.session.queue().length > 0) return;
     // A key that was meant for the editor must not accept it.
-    if (desk.isTyping()) return void setTimeout(offer, AGAIN_MS);
+    if (desk.isTyping()) return void setTimeout(() => void offer(), AGAIN_MS);
     offered = plan;
     choose(desk);
   };
-  return offer;
+  return () => void offer();
 }
 
 function choose(desk: Desk): void {
