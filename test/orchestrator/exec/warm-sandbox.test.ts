@@ -39,22 +39,23 @@ const here = await sandboxHere();
   const own = () => readdirSync(bench.root).filter((name) => name === '.odin');
 
   test('SAFETY 2.4: is used by the next command, which gets all that it would in a new one, and no more', async () => {
+    // What it tells of its own shell it reads with built-ins: around each fork a shell blocks SIGCHLD and holds pipes.
     const command = `${'#'.repeat(3_000)} \u00e9 'it"s'
       cd "it's"; env | sort | grep -v ODIN_COMMAND; echo "\${ODIN_COMMAND:+marked} $PWD $OLDPWD $$ $0 $# $-"
-      grep -E '^(Sig(Ign|Blk|Cgt)|Cap|NoNewPrivs|Seccomp)' /proc/$$/status; cut -d' ' -f 4- /proc/self/mountinfo | sort
-      for fd in /proc/$$/fd/*; do readlink $fd; done | sed 's#/1[.]1[.].*/#/#'; ulimit -a; ls -A; exit 7`;
+      while read -r key value; do case $key in Sig[IBC]*|Cap*|NoNewPrivs*|Seccomp*) echo "$key $value";; esac; done < /proc/$$/status
+      cut -d' ' -f 4- /proc/self/mountinfo | sort; for fd in /proc/$$/fd/*; do readlink $fd; done; ulimit -a; ls -A; exit 7`;
     const cold = await bench.run(command);
     await waits();
     expect(own()).toEqual([]);
     const warm = await bench.run(command, { cwd: bench.root });
     expect([cold, warm].map(wasUsed)).toEqual([false, true]);
     const told = ({ output: { head, tail }, exitCode, cwdAfter }: CommandResult) => ({
-      head,
-      tail,
+      output: (head + tail).replace(/\/1\.1\..*\//g, '/'),
       exitCode,
       cwdAfter,
     });
-    expect(cold.output.head + cold.output.tail).toMatch(/^marked .*\/it's /m);
+    expect(told(cold).output).toMatch(/^marked .*\/it's /m);
+    expect(told(cold).output).toMatch(/^SigBlk: 0{16}$/m);
     expect(told(warm)).toEqual(told(cold));
     expect(warm).toMatchObject({ exitCode: 7, cwdAfter: join(bench.root, "it's") });
     await bench.run('true', { cwd: bench.root });
