@@ -80,7 +80,8 @@ redis.call('ZADD', KEYS[5], ARGV[6], ARGV[1])
 return {'queued', seq, cursor, gen}
 `;
 
-// oclaim: own the session for its next message; every earlier epoch is over from here on.
+// oclaim: own the session for its next message; every earlier epoch is over from here on. A removed message is no activity, here and in
+// odone: whoever comes by ends it, and then it must not become the session that was last used.
 // KEYS meta, log, inbox, changes, owners of the host, ws sessions
 // ARGV seq, claim event, sid, owner, now, start of the log entries to return, most of them, id that the log must hold or '',
 //      id that the caller has folded up to or '', 1 when the caller saw the process die that ran the message alone
@@ -117,9 +118,11 @@ else
   redis.call('HSET', KEYS[1], 'claimed', seq)
   if change[3] then redis.call('HINCRBY', KEYS[1], 'removed', -1) end
 end
-redis.call('HSET', KEYS[1], 'updatedAt', ARGV[5])
 redis.call('HSET', KEYS[5], ARGV[3], ARGV[4])
-redis.call('ZADD', KEYS[6], ARGV[5], ARGV[3])
+if not change[3] then
+  redis.call('HSET', KEYS[1], 'updatedAt', ARGV[5])
+  redis.call('ZADD', KEYS[6], ARGV[5], ARGV[3])
+end
 local log = redis.call('XRANGE', KEYS[2], ARGV[6], '+', 'COUNT', ARGV[7])
 local crashes = redis.call('HMGET', KEYS[1], 'crashes', 'crashesAlone')
 return {'ok', epoch, message[2], change[1] or '', change[2] or '', change[3] and 1 or 0, log,
@@ -146,11 +149,14 @@ if cursor >= seq then
 else
   local verdict = append(KEYS[2], ARGV[1], first, 6)
   if verdict ~= 'ok' then return {verdict} end
-  redis.call('HSET', KEYS[1], 'cursor', seq, 'gen', 0, 'updatedAt', ARGV[5])
+  redis.call('HSET', KEYS[1], 'cursor', seq, 'gen', 0)
+  if redis.call('HEXISTS', KEYS[4], seq .. ':x') == 0 then
+    redis.call('HSET', KEYS[1], 'updatedAt', ARGV[5])
+    redis.call('ZADD', KEYS[7], ARGV[5], ARGV[4])
+  end
   redis.call('XTRIM', KEYS[3], 'MINID', (seq + 1) .. '-0')
   redis.call('HDEL', KEYS[4], seq .. ':m', seq .. ':p', seq .. ':x', seq .. ':s', seq .. ':l')
   redis.call('HDEL', KEYS[5], ARGV[4])
-  redis.call('ZADD', KEYS[7], ARGV[5], ARGV[4])
   redis.call('SREM', KEYS[8], ARGV[4])
   cursor = seq
 end

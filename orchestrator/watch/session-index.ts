@@ -13,7 +13,7 @@ export interface SessionIndex {
 }
 
 export interface Changed {
-  /** Submitted to, claimed or ended since the last reading. */
+  /** Submitted to, claimed or ended since the last reading, or with nothing left to do. */
   readonly moved: readonly string[];
   /** Those whose journals may be growing. */
   readonly pending: ReadonlySet<string>;
@@ -29,19 +29,23 @@ const LATE_MS = 2_000;
 const SKEW_MS = 60_000;
 
 export function openSessionIndex(redis: OdinRedis, ws: string): SessionIndex {
-  const { sessions, pending, asking } = keys.workspace(ws);
+  const workspace = keys.workspace(ws);
   const scores = new Map<string, string>();
   let newest = 0;
+  let wasPending: readonly string[] = [];
   return {
     async read(isWide) {
       // A score of a clock that is ahead must not hide what comes after it.
       const since = newest === 0 ? 0 : Math.min(newest, Date.now()) - (isWide ? SKEW_MS : LATE_MS);
       const [scored, busy, ask] = await Promise.all([
-        redis.zrevrangebyscore(sessions, '+inf', String(since), 'WITHSCORES'),
-        redis.smembers(pending),
-        redis.smembers(asking),
+        redis.zrevrangebyscore(workspace.sessions, '+inf', String(since), 'WITHSCORES'),
+        redis.smembers(workspace.pending),
+        redis.smembers(workspace.asking),
       ]);
-      const moved: string[] = [];
+      const pending = new Set(busy);
+      // The end of a removed message moves nothing.
+      const moved = new Set(wasPending.filter((sid) => !pending.has(sid)));
+      wasPending = busy;
       const recent: string[] = [];
       for (let i = 0; i < scored.length; i += 2) {
         const [sid = '', score = '0'] = [scored[i], scored[i + 1]];
@@ -49,9 +53,9 @@ export function openSessionIndex(redis: OdinRedis, ws: string): SessionIndex {
         if (isWide && since > 0 && Number(score) > Date.now() - 2 * SKEW_MS) recent.push(sid);
         if (scores.get(sid) === score) continue;
         scores.set(sid, score);
-        moved.push(sid);
+        moved.add(sid);
       }
-      return { moved, pending: new Set(busy), asking: new Set(ask), recent };
+      return { moved: [...moved], pending, asking: new Set(ask), recent };
     },
     forget: (sid) => void scores.delete(sid),
   };

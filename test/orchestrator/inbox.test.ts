@@ -90,9 +90,15 @@ test('O6: what waits can be changed and removed, what runs or is done is refused
   const second = await claimed(client, sid, 2);
   expect(second.message).toMatchObject({ mode: 'edit', body: { inline: 'TWO' }, limits: { maxSteps: 7 } });
   await second.journal.finish(done(2));
+  // Whoever comes by ends a removed one: that does not make its session the one that was used last.
+  const later = ulid();
+  await inbox.submit({ ...ask(later, 'of another session'), at: Date.now() });
+  const used = await client.hget(keys.session(sid).meta, 'updatedAt');
   const third = await claimed(client, sid, 3);
   expect(third.message.removed).toBe(true);
   expect(await third.journal.finish(done(3))).toBeNull();
+  expect(await inbox.last()).toBe(later);
+  expect(await client.hget(keys.session(sid).meta, 'updatedAt')).toBe(used);
   expect((await inbox.sessions()).find((session) => session.sid === sid)).toMatchObject({ queued: 0, status: 'idle' });
   expect(await client.hlen(keys.session(sid).changes)).toBe(0);
 });

@@ -91,6 +91,33 @@ test('C5 E16: nothing is read while nobody wants to know; who catches up has eve
   }
 });
 
+test('C5 O6: the end of a removed message is seen, though it is no activity of its session', async () => {
+  const { handle, home, close } = await startTestRedis();
+  const inbox = inboxOf(handle.client, home);
+  const sid = ulid();
+  for (const body of ['one', 'two']) await inbox.submit(ask(sid, body));
+  await inbox.removeWaiting(sid, 2);
+  const first = await claimed(handle.client, sid, 1);
+  await first.journal.finish(done(1));
+  const told: string[] = [];
+  const watch = watchSessions({
+    ...{ redis: handle.client, home, ws: WS, rates: NO_RATES, everyMs: 1, isWanted: () => false },
+    onEvent: (_sid, { event }) => void told.push(event.type),
+  });
+  try {
+    await watch.catchUp(60_000);
+    expect(told).toEqual(['claim', 'msg.done']);
+    const second = await claimed(handle.client, sid, 2);
+    await second.journal.finish(done(2));
+    await watch.catchUp(60_000);
+    expect(told).toEqual(['claim', 'msg.done', 'claim', 'msg.done']);
+    expect(watch.get(sid)).toMatchObject({ status: 'idle', queued: 0 });
+  } finally {
+    await watch.close();
+    await close();
+  }
+});
+
 test('C5 O24: a question that waits where nobody looks is told, however much is in sight', async () => {
   const { handle, home, close } = await startTestRedis();
   const redis = handle.client;
