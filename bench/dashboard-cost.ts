@@ -49,11 +49,11 @@ type Group = Readonly<Record<Kind, Stretch>>;
 /** Empty: there is no browser. */
 export type Cost = Readonly<Record<Watcher, readonly Group[]>>;
 
-export async function measureCost(rounds: number, watchers: readonly Watcher[] = WATCHERS): Promise<Cost> {
+export async function measureCost(rounds: Readonly<Record<Watcher, number>>): Promise<Cost> {
   const groups: Record<Watcher, Group[]> = { reader: [], page: [] };
-  for (let round = 0; round < rounds; round++) {
-    for (const watcher of watchers)
-      if (watcher === 'reader' || hasBrowser) groups[watcher].push(...(await run(watcher)));
+  for (const watcher of WATCHERS) {
+    if (watcher === 'page' && !hasBrowser) continue;
+    for (let round = 0; round < rounds[watcher]; round++) groups[watcher].push(...(await run(watcher)));
   }
   return groups;
 }

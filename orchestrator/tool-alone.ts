@@ -65,7 +65,11 @@ async function judgeAndRun(
   };
   const answer = await permissions.ask(question, stop);
   if (answer.decision === 'deny') {
-    return fail('refused', 'not_allowed', `Not allowed: ${title} It is asked about because: ${reasons.join('; ')}.`);
+    return fail(
+      'refused',
+      'not_allowed',
+      `Not allowed: ${title} It is asked about because: ${reasons.map((reason) => reason.replace(/\.$/, '')).join('; ')}.`,
+    );
   }
   // The time of the question is not the tool's.
   return parsed.run({ ...full, signal: AbortSignal.any([stop, AbortSignal.timeout(tool.timeoutMs)]) });

@@ -1,7 +1,9 @@
 // Shims that are prepared ahead, by a shell beside Odin. Linux alone has them.
 
-import { mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openLauncher } from '../../../orchestrator/exec/launcher.ts';
 import { findProcessLimit, MAX_PROCESSES } from '../../../orchestrator/exec/limits.ts';
@@ -54,6 +56,26 @@ const shimsOf = (shell: number) => processesWith('odin-exec').filter((pid) => pa
     bench = openExecBench(UNCONFINED);
   });
   afterAll(() => bench.close());
+
+  test('SAFETY 2.4: gets no file that was open where Odin was started', async () => {
+    const script = `
+      const { openExecBench, UNCONFINED } = await import(${JSON.stringify(import.meta.resolve('../../support/exec-bench.ts'))});
+      const { readlinkSync } = await import('node:fs');
+      const bench = openExecBench(UNCONFINED);
+      const { output } = await bench.run('for fd in /proc/$$/fd/*; do [ ! -e "$fd" ] || echo "\${fd##*/}"; done');
+      console.log(JSON.stringify({ own: readlinkSync('/proc/self/fd/40'), command: output.head.trim().split('\\n') }));
+      await bench.close();`;
+    const open = openSync('/proc/version', 'r');
+    try {
+      const stdio = Array.from({ length: 41 }, (_, fd) => (fd === 1 ? 'pipe' : fd === 40 ? open : 'ignore'));
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio });
+      const said = JSON.parse(await text(child.stdout as NodeJS.ReadableStream));
+      // The last one is where the shell ended.
+      expect(said).toEqual({ own: '/proc/version', command: ['0', '1', '2', '9'] });
+    } finally {
+      closeSync(open);
+    }
+  });
 
   test('O18: gets each word, its folder and its environment as they are, whatever they are made of', async () => {
     const random = randomFrom(printedSeed('words of commands'));
