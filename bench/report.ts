@@ -41,6 +41,12 @@ export function report(name: string, figures: readonly Figure[], goals: readonly
 }
 
 export function printTable(bench: BenchReport, write: (line: string) => void): void {
+  const width = 2 + Math.max(38, ...bench.figures.map(({ name }) => name.length));
+  const row = (cells: readonly string[]): string =>
+    cells
+      .map((cell, i) => cell.padEnd(i === 0 ? width : 12))
+      .join('')
+      .trimEnd();
   write(`bench ${bench.name}`);
   write(row(['figure', 'odin', 'floor', 'ratio', 'unit']));
   for (const figure of bench.figures) {
@@ -72,6 +78,5 @@ export function median(values: readonly number[]): number | null {
 }
 
 const show = (value: number | null): string => (value === null ? '-' : String(value));
-const row = (cells: readonly string[]): string => cells.map((cell, i) => cell.padEnd(i === 0 ? 40 : 12)).join('');
 const round = (value: number | null): number | null =>
   value === null ? null : Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));

@@ -8,7 +8,7 @@ import { toolMachine } from '../machines/tool/machine.ts';
 import type { Gate, ParsedCall, Tool, ToolContext, ToolEffect, ToolResponse, Touch } from '../shared/define-tool.ts';
 import type { JournalEvent, Question, SettledKind, ToolCallSummary } from '../shared/events.ts';
 import { settledKindOf } from '../shared/events.ts';
-import { idempotencyKey } from '../shared/ids.ts';
+import { idempotencyKey, sha256 } from '../shared/ids.ts';
 import type { Json } from '../shared/json.ts';
 import { killPoint } from '../shared/kill-point.ts';
 import { Bug, type Failure, type Outcome } from '../shared/outcome.ts';
@@ -180,8 +180,16 @@ export function startToolCall(
     return isGranted(deps.memory.permissions, question) ? { type: 'gate.allowed' } : { type: 'gate.asked', question };
   };
 
+  /** A worker names the questions of its agents: one that has the name of this one is another, and its answer is not this one's. */
+  const ownName = (question: Question): Question => {
+    const held = deps.memory.permissions.asked.get(question.id)?.question;
+    if (held === undefined || held.argsHash === question.argsHash) return question;
+    return ownName({ ...question, id: sha256(question.id).slice(0, 16) });
+  };
+
   /** An answer in the journal holds: a crash does not ask for it twice, nor do calls of a step that are exactly the same. */
-  const ask = async (question: Question): Promise<ToolEvent> => {
+  const ask = async (asked: Question): Promise<ToolEvent> => {
+    const question = ownName(asked);
     const { id } = question;
     const answered = () => deps.memory.permissions.answers.get(id);
     let answer = answered();

@@ -75,6 +75,29 @@ test('DURABILITY 8: an answer in the journal is used and not asked for again; it
   expect(ran).toEqual(['hello', 'hello']);
 });
 
+test('SAFETY 6: a yes to a worker’s question that took the name of this call’s is not for this call, also after a crash', async () => {
+  const told = ran.length;
+  const own = (await call('secret', [], 'deny')).events.find((event) => event.type === 'perm.ask');
+  if (own?.type !== 'perm.ask') throw new Error('Nothing was asked.');
+  const { id, argsHash } = own.question;
+  const taken = {
+    ...own,
+    op: '1.1.9',
+    question: { ...own.question, argsHash: `worker ${argsHash}`, relayed: true },
+  } as const;
+  const past: JournalEvent[] = [
+    taken,
+    { type: 'perm.answer', op: '1.1.9', questionId: id, decision: 'allow', by: 'person', at: 7 },
+  ];
+  const { types, done, events } = await call('secret', past, 'deny');
+  expect(types).toEqual(['tool.start', 'perm.ask', 'perm.answer', 'tool.done']);
+  expect(done).toMatchObject({ kind: 'refused' });
+  const again = await call('secret', [...past, ...events.slice(0, 3)], 'allow');
+  expect(again.types).toEqual(['tool.start', 'tool.done']);
+  expect(again.done).toMatchObject({ kind: 'refused' });
+  expect(ran).toHaveLength(told);
+});
+
 test('DURABILITY 8: a question without an answer is asked again with the same id; a no in the journal stays one', async () => {
   const asked = (await call('hello', [], 'allow')).events.slice(0, 2);
   const resumed = await call('hello', asked, 'deny');

@@ -51,14 +51,21 @@ export async function mirror(deps: MirrorDeps): Promise<MirrorEnd> {
   let heardSays = 0;
   const asked = new Set<string>();
   let [lastEvent, lastWord] = ['0', '0'];
+  // Words come after all that the journal had: which of them were told is known then.
+  let isUpToDate = false;
+  const next = (withWords: boolean) =>
+    withWords
+      ? reader.xread('COUNT', PAGE, 'BLOCK', BLOCK_MS, 'STREAMS', log, words, lastEvent, lastWord)
+      : reader.xread('COUNT', PAGE, 'STREAMS', log, lastEvent);
   const reader = await handle.duplicate();
   const stop = hangUpOnce(reader);
   signal.addEventListener('abort', stop, { once: true });
   try {
     while (true) {
       signal.throwIfAborted();
-      const replies = await reader.xread('COUNT', PAGE, 'BLOCK', BLOCK_MS, 'STREAMS', log, words, lastEvent, lastWord);
+      const replies = await next(isUpToDate);
       const of = (key: string) => (replies ?? []).find(([name]) => name === key)?.[1] ?? [];
+      isUpToDate ||= of(log).length < PAGE;
       for (const entry of of(log)) {
         const { id, event } = decode(entry);
         lastEvent = id;

@@ -45,14 +45,25 @@ export async function startAgentRunner(options: JobHostOptions): Promise<JobRunn
 
   const runJob = async (
     { name, root, access }: JobSource,
-    { id: job, token, data }: TakenJob<AgentJob>,
+    taken: TakenJob<AgentJob>,
     signal: AbortSignal,
   ): Promise<'done' | 'back'> => {
+    const { id: job, data } = taken;
     const { rid } = data;
     const order = await orderOf(data, name, access);
     if (typeof order === 'string') return refuse(job, order);
     if (over.has(rid)) return refuse(job, 'its agent has ended: it was used before.');
     if (running.has(rid)) return refuse(job, 'its agent runs here already: it was used before.');
+    running.add(rid);
+    return await runAgent(order, root, taken, signal).finally(() => running.delete(rid));
+  };
+
+  const runAgent = async (
+    order: RemoteOrder,
+    root: string,
+    { id: job, token, data: { rid } }: TakenJob<AgentJob>,
+    signal: AbortSignal,
+  ): Promise<'done' | 'back'> => {
     const run = { worker: id, host: selfPlace(), ...selfIdentity(), job, token };
     const claim = await store.claim(rid, run, place, ulid());
     if (claim.status === 'unknown' || claim.status === 'ended') {
@@ -65,7 +76,6 @@ export async function startAgentRunner(options: JobHostOptions): Promise<JobRunn
       return 'done';
     }
     const ended = host.begin();
-    running.add(rid);
     try {
       await runOrder(deps, { order, root, epoch, attempt, session, signal });
       over.add(rid);
@@ -82,7 +92,6 @@ export async function startAgentRunner(options: JobHostOptions): Promise<JobRunn
       await store.say(rid, { epoch, attempt, n: AFTER_ALL }, crashed(`Odin itself failed: ${text.split('\n', 1)[0]}`));
       return 'done';
     } finally {
-      running.delete(rid);
       ended();
     }
   };

@@ -88,6 +88,38 @@ test('O19, SAFETY 2.3: what a worker tells of its agent names its parent’s pla
   expect(told.reduce((taint, event) => foldTaint(taint, event), NO_TAINT).web).toBe(true);
 });
 
+test('O19: what an agent was told before its worker died is not told again, however long its journal is', async () => {
+  const { client } = redis.handle;
+  const store = openRemoteStore(client, ensureJobKey(redis.home));
+  const [rid, sid] = ['resumed', ulid()];
+  await store.order({ ...ORDER, rid }, '', 0);
+  const claim = await store.claim(rid, RUN, 'place', sid);
+  if (claim.status !== 'ok') throw new Error(claim.status);
+  const { log } = keys.session(sid);
+  const write = async (n: number, event: JournalEvent) =>
+    void (await client.xadd(log, `1-${n}`, 'e', encode('w', event)));
+  for (let n = 1; n <= 450; n++) await write(n, update(1, `${n}`));
+  await write(451, { type: 'word', seq: 1, text: 'told', by: 'x', at: 1 });
+  for (const text of ['told', 'new']) await store.tell(rid, { k: 'say', text, by: 'x' });
+  const heard: unknown[] = [];
+  const ended = await mirror({
+    ...{ handle: redis.handle, store, blobs: openBlobs(redis.home), rid, sid, epoch: claim.epoch },
+    ...{
+      attempt: claim.attempt,
+      signal: new AbortController().signal,
+      refused: () => {},
+      roots: ['/copy', '/parents'],
+    },
+    async obey(word) {
+      heard.push(word.k === 'say' ? word.text : word.k);
+      await write(452, done(1));
+      return true;
+    },
+  });
+  expect(heard).toEqual(['new']);
+  expect(ended.done.type).toBe('msg.done');
+});
+
 test('SAFETY 6: a worker speaks for its agent alone: not for the user, other agents or messages, nor of what is to be done to files here', () => {
   const at = 1;
   const answer: JournalEvent = {
