@@ -45,27 +45,28 @@ export async function mirror(deps: MirrorDeps): Promise<MirrorEnd> {
   const { handle, store, rid, sid, epoch, attempt, signal } = deps;
   const { log } = keys.session(sid);
   const { words } = keys.remoteAgent(rid);
+  const held: RemoteWord[] = [];
   const pending: RemoteWord[] = [];
   let n = 0;
   let told = 0;
   let heardSays = 0;
   const asked = new Set<string>();
   let [lastEvent, lastWord] = ['0', '0'];
-  // Words come after all that the journal had: which of them were told is known then.
   let isUpToDate = false;
-  const next = (withWords: boolean) =>
-    withWords
-      ? reader.xread('COUNT', PAGE, 'BLOCK', BLOCK_MS, 'STREAMS', log, words, lastEvent, lastWord)
-      : reader.xread('COUNT', PAGE, 'STREAMS', log, lastEvent);
   const reader = await handle.duplicate();
   const stop = hangUpOnce(reader);
   signal.addEventListener('abort', stop, { once: true });
   try {
     while (true) {
       signal.throwIfAborted();
-      const replies = await next(isUpToDate);
+      const replies = await reader.xread('COUNT', PAGE, 'BLOCK', BLOCK_MS, 'STREAMS', log, words, lastEvent, lastWord);
       const of = (key: string) => (replies ?? []).find(([name]) => name === key)?.[1] ?? [];
-      isUpToDate ||= of(log).length < PAGE;
+      for (const entry of entriesOf(of(words))) {
+        lastWord = entry.id;
+        const heard = store.heard(rid, entry);
+        if (heard.ok) held.push(heard.value);
+        else deps.refused(entry.id, heard.failure.message);
+      }
       for (const entry of of(log)) {
         const { id, event } = decode(entry);
         lastEvent = id;
@@ -81,13 +82,12 @@ export async function mirror(deps: MirrorDeps): Promise<MirrorEnd> {
         const said = { k: 'ev', event: inParents(shown, deps.roots) } as const;
         if (!(await store.say(rid, { epoch, attempt, n }, said))) throw new Fenced('Somebody else has the agent.');
       }
-      for (const entry of entriesOf(of(words))) {
-        lastWord = entry.id;
-        const heard = store.heard(rid, entry);
-        if (!heard.ok) deps.refused(entry.id, heard.failure.message);
-        else if (heard.value.k === 'answer' || heard.value.k === 'go') await deps.obey(heard.value);
-        // What was told before a crash is in the session.
-        else if (heard.value.k === 'cancel' || ++heardSays > told) pending.push(heard.value);
+      // Words wait for all that the journal had before they are obeyed: it says which of them were told before a crash.
+      isUpToDate ||= of(log).length < PAGE;
+      if (!isUpToDate) continue;
+      for (const word of held.splice(0)) {
+        if (word.k === 'answer' || word.k === 'go') await deps.obey(word);
+        else if (word.k === 'cancel' || ++heardSays > told) pending.push(word);
       }
       while (pending[0] !== undefined && (await deps.obey(pending[0]))) pending.shift();
     }

@@ -18,7 +18,16 @@ export function workersEvent(said: JournalEvent, seq: number): JournalEvent {
     ...('calls' in event ? { calls: event.calls.map((call) => ({ ...call, op: named(call.op) })) } : {}),
   };
   if (isPatchEvent(own)) throw new Error('The worker speaks of the call that puts its patch into the project.');
+  if (!countsUp(own)) throw new Error(`The worker says that less than nothing was spent: ${own.type}`);
   return own;
+}
+
+/** What an agent spends takes from its parent's budget; less than nothing would give some back. */
+function countsUp(event: JournalEvent): boolean {
+  const usage = 'usage' in event ? event.usage : undefined;
+  const counts = usage === undefined ? [] : [usage.input, usage.output, usage.cacheRead, usage.cacheWrite];
+  if ('estimate' in event && event.estimate !== undefined) counts.push(event.estimate);
+  return counts.every((count) => Number.isFinite(count) && count >= 0);
 }
 
 /** The event without what holds on the worker's machine alone; null: its parent has no use for it, or knows better. */

@@ -136,6 +136,12 @@ test('SAFETY 6: a worker speaks for its agent alone: not for the user, other age
   for (const forged of [answer, { type: 'agent.ev', aid: 'a', event: answer, at } as const, patch, done(1), unknown]) {
     expect(() => workersEvent(forged, 3)).toThrow('The worker s');
   }
+  const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0 };
+  const used = { type: 'aux.used', seq: 1, purpose: 'title', model: 'a/b', usage, at } as const;
+  expect(workersEvent(used, 3)).toEqual({ ...used, seq: 3 });
+  for (const output of [-1, Number.NaN, '9' as unknown as number]) {
+    expect(() => workersEvent({ ...used, usage: { ...usage, output } }, 3)).toThrow('less than nothing');
+  }
   expect(workersEvent(intent, 3)).toEqual({ ...intent, op: '3.2.1', intent: { kind: 'remote', fetched: false } });
   const { data: _, ...told } = result;
   expect(workersEvent(result, 3)).toEqual({ ...told, op: '3.2.1' });
