@@ -36,6 +36,8 @@ const SESSIONS = 8;
 const FILES = 4;
 /** A message: so many answers of the model, with so many edits each. */
 const [STEPS, EDITS] = [4, 10];
+/** So that there is work left for the last freeze after what whoever takes over does in each of them. */
+const MODEL_MS = 400;
 
 export async function freezeOwners(
   folder: string,
@@ -54,7 +56,7 @@ export async function freezeOwners(
     script(turn) {
       asked.count += 1;
       if (asked.count >= asked.at) asked.reached();
-      return answer(turn);
+      return { ...answer(turn), delayMs: MODEL_MS };
     },
   });
   const handle = await connectRedis({ home, notice: () => {} });
@@ -80,24 +82,30 @@ export async function freezeOwners(
     for (const [n, sid] of sids.entries()) {
       for (let m = 0; m < messages; m++) await client.submit(sid, { mode: 'edit', body: `message ${n}.${m};` });
     }
+    const cursors = () => Promise.all(sids.map((sid) => handle.client.hget(keys.session(sid).meta, 'cursor')));
+    const isFinished = async () => (await cursors()).every((cursor) => Number(cursor) >= messages);
     const frozen = { killed: 0, fenced: 0, none: 0, takenOver: 0 };
     const wanted = SESSIONS * messages * (STEPS + 1);
     for (let n = 0; n < freezes; n++) {
-      const reached = Promise.withResolvers<void>();
+      let isReached = false;
       // Spread over the run; the rest of it is left to whoever takes over last.
       const from = Math.floor((wanted * n) / (freezes + 1));
       Object.assign(asked, {
         at: Math.max(asked.count + 2, from + random(wanted / (freezes + 1))),
-        reached: reached.resolve,
+        reached: () => {
+          isReached = true;
+        },
       });
-      await reached.promise;
-      await delay(random(30));
+      await atLast(async () => isReached || (await isFinished()), Number.POSITIVE_INFINITY);
+      // What is left is told as freezes without a takeover.
+      if (!isReached) break;
+      // Up to where what this answer asks for is being done.
+      await delay(random(MODEL_MS + 100));
       const found = await freezeOne(handle, ws, owners, leaseMs);
       frozen[found.zombie] += 1;
       if (found.takenOver) frozen.takenOver += 1;
     }
-    const cursors = () => Promise.all(sids.map((sid) => handle.client.hget(keys.session(sid).meta, 'cursor')));
-    const finished = await atLast(async () => (await cursors()).every((cursor) => Number(cursor) >= messages), 300_000);
+    const finished = await atLast(isFinished, 300_000);
     const found = await judge(handle, project, sids);
     const goals = [
       atMost('freezes without a takeover', freezes - frozen.takenOver, 0, 'freezes'),
