@@ -62,7 +62,7 @@ export async function audit(run: TurnsRun): Promise<TurnsResult> {
     const events = await eventsOf(run, session.sid);
     const name = `session ${session.number} (${session.sid})`;
     judgeJournal(session, events, (kind, count, what) => found(kind, count, `${what} in the journal of ${name}`));
-    judgeTraces(session, (kind, count, what) => found(kind, count, `${what} of ${name}`));
+    judgeTraces(session, events, (kind, count, what) => found(kind, count, `${what} of ${name}`));
     unknown += events.filter((event) => event.type === 'tool.done' && event.kind === 'unknown').length;
     resumeMs.push(...resumeTimes(events, run.deaths));
     for (let n = 0; n < session.mids.length; n++) {
@@ -130,6 +130,7 @@ function judgeJournal(
 
 function judgeTraces(
   { number, project, mids }: TurnsSession,
+  events: readonly JournalEvent[],
   found: (kind: Kind, count: number, what: string) => void,
 ): void {
   const traces = {
@@ -138,7 +139,8 @@ function judgeTraces(
   };
   for (const [what, numbers] of Object.entries(traces)) {
     const counts = countOf(numbers, mids.length);
-    found('lost', counts.filter((count) => count === 0).length, what);
+    const lost = counts.flatMap((count, n) => (count === 0 ? [`${n + 1}: ${resultsOf(n + 1, events)}`] : []));
+    found('lost', lost.length, `${what} [${lost.join('; ')}]`);
     found('doubled', counts.filter((count) => count > 1).length, what);
     found('misordered', inversions(numbers), what);
   }
@@ -159,11 +161,14 @@ function resumeTimes(events: readonly JournalEvent[], deaths: readonly Death[]):
 }
 
 /** The newest results of a message that did not end as it should, for whoever looks for the cause. */
-function whatHappened(end: Extract<JournalEvent, { type: 'msg.done' }>, events: readonly JournalEvent[]): string {
+const whatHappened = (end: Extract<JournalEvent, { type: 'msg.done' }>, events: readonly JournalEvent[]): string =>
+  `${end.status} ${JSON.stringify(end.failure ?? end.answer)} after ${resultsOf(end.seq, events)}`;
+
+const resultsOf = (seq: number, events: readonly JournalEvent[]): string => {
   const results = events.flatMap((event) =>
-    event.type === 'tool.done' && event.op.startsWith(`${end.seq}.`)
-      ? [`${event.op} ${event.name} ${event.kind} ${JSON.stringify(inlineOf(event.text).slice(0, 160))}`]
+    event.type === 'tool.done' && event.op.startsWith(`${seq}.`)
+      ? [`${event.op} ${event.name} ${event.kind} ${JSON.stringify(inlineOf(event.text).slice(0, 300))}`]
       : [],
   );
-  return `${end.status} ${JSON.stringify(end.failure ?? end.answer)} after ${results.slice(-6).join(', ')}`;
-}
+  return results.slice(-6).join(', ');
+};
