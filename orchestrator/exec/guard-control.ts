@@ -24,7 +24,7 @@ import { markOf } from './command-env.ts';
 import { realOr } from './control-places.ts';
 import { gitFolder, innerGitAbsent } from './inner-git.ts';
 import { shimState } from './shim.ts';
-import { isThere, leave, park, standIn, standsIn, unpark } from './stand-ins.ts';
+import { holdStandIn, isThere, leave, park, removeUnused, standIn, standsIn, unpark } from './stand-ins.ts';
 
 const NAMES = ['odinconfig.json', '.odin', '.git/commondir', '.git/config.worktree', '.git/hooks'];
 /** An empty folder in their place disturbs nobody. */
@@ -42,23 +42,34 @@ const guardedSchema = z.object({
 });
 type Guarded = z.infer<typeof guardedSchema>;
 
+/** Notes whose stand-ins this process counts: its own, and those of commands that outlived the process which started them. */
+const counted = new Set<string>();
+const inherited = new Map<string, Guarded>();
+const LOOK_MS = 5_000;
+let look: NodeJS.Timeout | undefined;
+
 /** Before a command that can write the project begins in the shim's folder `dir`. */
 export function guardControl(
   root: string,
   dir: string,
   { confined, background }: { readonly confined: boolean; readonly background: boolean },
 ): void {
+  leaveEnded();
   const absent = absentOf(root);
   const wanted = confined ? absent.filter((name) => HELD.has(name) || (background && name === 'odinconfig.json')) : [];
   // Written before anything is made: what a crash leaves is known.
   if (absent.length > 0) note(notePath(dir), { root, dir, absent, standIns: wanted });
+  if (wanted.length > 0) counted.add(notePath(dir));
   for (const name of wanted) standIn(join(root, name));
 }
 
 /** What stands in while the mounts of a sandbox are made that will wait for its command; `dir` is its folder. What is made meanwhile is the user's. */
 export function guardWaiting(root: string, dir: string): void {
   const standIns = absentOf(root).filter((name) => HELD.has(name));
-  if (standIns.length > 0) note(waitingNotePath(dir), { root, dir, absent: standIns, standIns });
+  if (standIns.length > 0) {
+    note(waitingNotePath(dir), { root, dir, absent: standIns, standIns });
+    counted.add(waitingNotePath(dir));
+  }
   for (const name of standIns) standIn(join(root, name));
 }
 
@@ -67,6 +78,7 @@ export function parkWaiting(dir: string): void {
   const path = waitingNotePath(dir);
   const guarded = noted(path);
   if (guarded === null) return;
+  counted.delete(path);
   for (const name of guarded.standIns) park(join(guarded.root, name), `${dir}${name.replace('/', '')}`);
   rmSync(path, { force: true });
 }
@@ -76,6 +88,24 @@ export function unparkWaiting(root: string): void {
   for (const name of HELD) unpark(join(root, name));
 }
 
+/** Of those that were inherited: also what no message here waits for has an end. */
+function leaveEnded(): void {
+  for (const [path, guarded] of inherited) {
+    if (!isThere(path)) leaveAll(path, guarded);
+    else if (isOver(path, guarded)) release(path, guarded);
+  }
+  clearTimeout(look);
+  if (inherited.size > 0) look = setTimeout(lookAgain, LOOK_MS).unref();
+}
+
+function lookAgain(): void {
+  try {
+    leaveEnded();
+  } catch {
+    // The next command says what is the matter with its folder.
+  }
+}
+
 /** After it and all that it started are gone. `dir` may be that of a command which another process has started. */
 export function releaseControl(dir: string): void {
   const path = notePath(dir);
@@ -83,22 +113,42 @@ export function releaseControl(dir: string): void {
   if (guarded !== null) release(path, guarded);
 }
 
-/** What commands of this project have left behind whose Odin is gone. Before this process runs its first. */
+/**
+ * What commands of this project have left behind whose Odin is gone. Before this process runs its first: what stands in for one that runs
+ * still, or is yet to be looked at, is not the project's, and must not go while a command of this process has it mounted.
+ */
 export function releaseLeft(root: string, commandsFolder: string): void {
   const folder = join(commandsFolder, NOTES);
   for (const name of statSync(folder, { throwIfNoEntry: false }) ? readdirSync(folder) : []) {
     const path = join(folder, name);
     const guarded = noted(path);
     if (guarded?.root !== root) continue;
-    const { kind } = shimState(guarded.dir);
-    const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0);
-    if (kind !== 'running' && (kind !== 'absent' || age > STARTING_MS)) release(path, guarded);
+    if (isOver(path, guarded)) release(path, guarded);
+    else if (!counted.has(path)) {
+      inherited.set(path, guarded);
+      counted.add(path);
+      for (const name of guarded.standIns) holdStandIn(join(root, name));
+    }
   }
+  leaveEnded();
 }
 
-function release(notedAt: string, { root, dir, absent, standIns }: Guarded): void {
+function isOver(notedAt: string, { dir }: Guarded): boolean {
+  const { kind } = shimState(dir);
+  const age = Date.now() - (statSync(notedAt, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+  return kind !== 'running' && (kind !== 'absent' || age > STARTING_MS);
+}
+
+function leaveAll(notedAt: string, { root, standIns }: Guarded): void {
+  inherited.delete(notedAt);
+  const end = counted.delete(notedAt) ? leave : removeUnused;
+  for (const name of standIns) end(join(root, name));
+}
+
+function release(notedAt: string, guarded: Guarded): void {
+  const { root, dir, absent, standIns } = guarded;
   rmSync(notedAt, { force: true });
-  for (const name of standIns) leave(join(root, name));
+  leaveAll(notedAt, guarded);
   for (const name of absent) {
     const path = join(root, name);
     // Where something stood in, no command could make anything: what is there now is the user's.

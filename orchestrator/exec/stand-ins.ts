@@ -35,6 +35,16 @@ export function leave(path: string): void {
   if (to === undefined || !move(path, to)) removeEmpty(path);
 }
 
+/** One that a process has made which is dead: what needs it there needs it still. */
+export function holdStandIn(path: string): void {
+  inUse.set(path, (inUse.get(path) ?? 0) + 1);
+}
+
+/** One that nobody here has counted. */
+export function removeUnused(path: string): void {
+  if (!inUse.has(path)) removeEmpty(path);
+}
+
 /** Leaves it; after the last it goes to `to`, on the same file system, until it is needed again. */
 export function park(path: string, to: string): void {
   unpark(path);

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { markOf } from '../../../orchestrator/exec/command-env.ts';
-import { guardWaiting, releaseLeft } from '../../../orchestrator/exec/guard-control.ts';
+import { guardControl, guardWaiting, releaseControl, releaseLeft } from '../../../orchestrator/exec/guard-control.ts';
 import { readConfigText } from '../../../orchestrator/trust.ts';
 import { type ExecBench, openExecBench, sandboxHere, UNCONFINED } from '../../support/exec-bench.ts';
 import { must } from '../../support/files-bench.ts';
@@ -40,6 +40,40 @@ const ATTEMPTS: readonly (readonly [string, string])[] = [
     `(sleep 0.1; ${FILE} > odinconfig.json; mkdir .odin; touch .odin/x) & setsid sh -c 'touch odinconfig.json'`,
   ],
 ];
+
+test('SAFETY 2.4: what stands in for a command that outlived its Odin is not the project’s, and does not go while another needs it', async () => {
+  const bench = openExecBench(UNCONFINED);
+  const folder = join(bench.home, 'commands');
+  const [dead, gone, alive] = ['1.1.1', '2.1.1', '3.1.1'].map((op) => join(folder, 'session', op)) as [
+    string,
+    string,
+    string,
+  ];
+  const noteOf = (dir: string) => join(folder, 'guards', `${markOf(dir)}.json`);
+  const place = join(bench.root, '.odin');
+  const standIn = (op: string) => (existsSync(place) ? op : `${op}: nothing`);
+  // As processes leave them that were killed before their shims had begun.
+  mkdirSync(join(folder, 'guards'), { recursive: true });
+  mkdirSync(place);
+  for (const dir of [dead, gone]) {
+    const guarded = { root: bench.root, dir, absent: ['odinconfig.json', '.odin'], standIns: ['.odin'] };
+    writeFileSync(noteOf(dir), JSON.stringify(guarded));
+  }
+  releaseLeft(bench.root, folder);
+  expect(existsSync(noteOf(dead))).toBe(true);
+  guardControl(bench.root, alive, { confined: true, background: false });
+  expect(JSON.parse(readFileSync(noteOf(alive), 'utf8')).standIns).toEqual(['.odin']);
+  releaseControl(dead);
+  expect(standIn('one of them is over')).toBe('one of them is over');
+  // Another process has seen to it.
+  rmSync(noteOf(gone));
+  guardControl(bench.root, dead, { confined: true, background: false });
+  releaseControl(alive);
+  expect(standIn('the first command')).toBe('the first command');
+  releaseControl(dead);
+  expect(standIn('all')).toBe('all: nothing');
+  await bench.close();
+});
 
 describe.each(kinds)('Odin’s own names %s', (kind, found) => {
   let bench: ExecBench;
