@@ -26,6 +26,7 @@ test('SPEC O25: a worker that is told to stop twice puts its task back, and the 
       expect((await world.store.status(bid))?.running).toBe(1);
       if (process.platform === 'linux') {
         expect(readFileSync(`/proc/${first.pid}/cmdline`, 'utf8')).toContain('--max-semi-space-size=4');
+        expect(readFileSync(`/proc/${first.pid}/environ`, 'utf8').split('\0')).toContain('MALLOC_ARENA_MAX=1');
       }
       const exited = once(first, 'exit');
       first.kill('SIGTERM');
