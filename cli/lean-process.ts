@@ -7,12 +7,15 @@ const FLAGS = ['--max-semi-space-size=4', '--initial-old-space-size=32', '--heap
 /** In glibc each thread has a pool of its own, and gives none of it back: with 500 tasks 10 to 80 MB, and nobody can say how much. */
 const MALLOC = { MALLOC_ARENA_MAX: '1' };
 
-/** Begins this process anew with a small heap, where that is possible: same pid, terminal and arguments. Nothing may be open yet. */
-export function beginLean(): void {
+/**
+ * Begins this process anew with a small heap, where that is possible: same pid, terminal and arguments. Nothing may be open yet.
+ * `manyTasks`: its threads share one pool of memory too.
+ */
+export function beginLean({ manyTasks }: { readonly manyTasks: boolean }): void {
   if (process.execve === undefined || process.execArgv.includes(FLAGS[0] ?? '')) return;
   const args = [process.execPath, ...FLAGS, ...process.execArgv, ...process.argv.slice(1)];
   try {
-    process.execve(process.execPath, args, { ...MALLOC, ...process.env });
+    process.execve(process.execPath, args, { ...(manyTasks ? MALLOC : {}), ...process.env });
   } catch {
     // Not on this system: then it is not lean.
   }

@@ -197,6 +197,7 @@ const AGENTS_URL = new URL(
 /** One thread carries hundreds of loops that wait for their models; a second one is for machines with cores to spare. */
 const AGENT_THREADS = availableParallelism() >= 4 ? 2 : 1;
 const AGENTS_A_THREAD = 2_000;
+const AGENTS_YOUNG_MB = 12;
 /** An agent whose thread was lost so often shares none any more: a bad one must not take its neighbours along. */
 const SHARED_LIVES = 2;
 const ALONE_THREADS = 2;
@@ -253,7 +254,8 @@ export function openAgentThreads({
       atomics: 'disabled',
       env: {},
       execArgv: ['--permission', '--allow-fs-read=*'],
-      resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+      // Young objects in small steps, as cli/lean-process.ts: agents wait far more than they work.
+      resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: AGENTS_YOUNG_MB },
     });
     // A thread that fails at its start is never replaced by Piscina: begin anew with the next.
     piscina.on('error', () => {

@@ -22,7 +22,7 @@ export async function dashboard(options: DashboardCommandOptions): Promise<numbe
   }
   if (port > 65_535) throw new UserError('A port is a number up to 65535.');
   const tls = tlsCert === undefined || tlsKey === undefined ? undefined : { certFile: tlsCert, keyFile: tlsKey };
-  beginLean();
+  beginLean({ manyTasks: false });
   const place = placeHere();
   return await withOdin(place, null, async (odin) => {
     const [{ startDashboard }, { connectRedis }] = await Promise.all([

@@ -32,7 +32,7 @@ const CONCURRENCY = 4;
 const DRAIN_S = 30;
 
 export async function work(options: WorkerOptions, version: string): Promise<number> {
-  beginLean();
+  beginLean({ manyTasks: true });
   const place = placeHere();
   const config = await settingsOf(place);
   const models = await openModels(options, config);
