@@ -10,8 +10,8 @@ import { isAlive, type ProcessIdentity } from '../process-identity.ts';
 /**
  * Reads `number cgroup` from 0 and forks that shim, which says `ready`, then reads `keep bytes` and so many bytes from 3: assignments of
  * quoted words. With `warm` they are a sandbox to be held until the command comes (warm-sandbox.ts), which then gets `inner`, or is ended.
- * Nobody writes to 4, which ends with Odin. What else is open was the terminal's that started Odin, and is no command's: an editor's
- * socket, a file that an agent of the user's may read. At its own end it clears the cgroups away, once nothing of it runs any more.
+ * Nobody writes to 4, which ends with Odin. What else is open was so where Odin was started, an editor's socket for
+ * example, and is no command's. At its own end it clears the cgroups away, once nothing of it runs any more.
  */
 const SCRIPT = `
 LC_ALL=C

@@ -40,6 +40,16 @@ const ORDER: RemoteOrder = {
 };
 const RUN = { worker: 'w', host: 'h', pid: 1, startTime: 'x', job: 'j', token: 't' };
 
+/** An agent that a worker has taken. */
+async function claimedAgent(rid: string) {
+  const store = openRemoteStore(redis.handle.client, ensureJobKey(redis.home));
+  const sid = ulid();
+  await store.order({ ...ORDER, rid }, '', 0);
+  const claim = await store.claim(rid, RUN, 'place', sid);
+  if (claim.status !== 'ok') throw new Error(claim.status);
+  return { store, rid, sid, claim };
+}
+
 test('O19: words that are said at the same time are all heard, in order; nothing of an agent stays in Redis for ever', async () => {
   const { client } = redis.handle;
   const store = openRemoteStore(client, ensureJobKey(redis.home));
@@ -58,11 +68,7 @@ test('O19: words that are said at the same time are all heard, in order; nothing
 
 test('O19, SAFETY 2.3: what a worker tells of its agent names its parent’s places, and still says that a command has fetched something', async () => {
   const { client } = redis.handle;
-  const store = openRemoteStore(client, ensureJobKey(redis.home));
-  const [rid, sid] = ['mirrored', ulid()];
-  await store.order({ ...ORDER, rid }, '', 0);
-  const claim = await store.claim(rid, RUN, 'place', sid);
-  if (claim.status !== 'ok') throw new Error(claim.status);
+  const { store, rid, sid, claim } = await claimedAgent('mirrored');
   const op = '1.1.1';
   const request = { command: 'curl -s https://example.test', network: true, cwd: '/copy' };
   const events: readonly JournalEvent[] = [
@@ -90,11 +96,7 @@ test('O19, SAFETY 2.3: what a worker tells of its agent names its parent’s pla
 
 test('O19: what an agent was told before its worker died is not told again, however long its journal is', async () => {
   const { client } = redis.handle;
-  const store = openRemoteStore(client, ensureJobKey(redis.home));
-  const [rid, sid] = ['resumed', ulid()];
-  await store.order({ ...ORDER, rid }, '', 0);
-  const claim = await store.claim(rid, RUN, 'place', sid);
-  if (claim.status !== 'ok') throw new Error(claim.status);
+  const { store, rid, sid, claim } = await claimedAgent('resumed');
   const { log } = keys.session(sid);
   const write = async (n: number, event: JournalEvent) =>
     void (await client.xadd(log, `1-${n}`, 'e', encode('w', event)));
